@@ -10,7 +10,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from optimizer.algebra.aggregates import AGGREGATE_NAMES, AGGREGATES
 from optimizer.algebra.errors import InputError
-from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
+from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of, walk
 from optimizer.algebra.identifiers import matches
 from optimizer.algebra.normalize import conjuncts, normal_form
 from optimizer.algebra.render import to_sql
@@ -238,15 +238,20 @@ class GroupReader:
                 continue
             aliases = tuple(sorted({part.input for part in parts if isinstance(part, Column)}))
             slide_us, overlapping = 0, 1
-            if isinstance(key, Call) and key.function == "hop":
+            if _is_hop(key):
                 slide_us, overlapping = self._overlapping(key)
                 if not overlapping:
                     return None
             size_us = max(1, later_us + 1 + slide_us * (overlapping - 1))
             found.append(Bucket(column.name, size_us, aliases, slide_us, overlapping))
         hops = [bucket for bucket in found if bucket.slide_us]
+        sliding = [key for key in names if any(_is_hop(part) for part in walk(key))]
         if len(hops) > 1:
             self._refused(select, "bad-bucket", "several HOPs in GROUP BY", "one of them")
+            return None
+        if len(sliding) > len(hops):
+            expected = "HOP of an event time, or of RESULT_TIME(), as a key by itself"
+            self._refused(select, "bad-bucket", f"the key {to_sql(sliding[0])}", expected)
             return None
         if found:
             return next(iter(hops), min(found, key=lambda bucket: bucket.size_us))
@@ -288,8 +293,9 @@ class GroupReader:
         ]
         return tuple(found), int(count.this)
 
-    def _overlapping(self, hop: Call) -> tuple[int, int]:
+    def _overlapping(self, hop: Expression) -> tuple[int, int]:
         """The slide of overlapping buckets, and how many a time is in; none with an error."""
+        assert isinstance(hop, Call)
         slide_us, size_us = (int(part.value or 0) for part in hop.arguments[1:] if isinstance(part, Literal))
         if size_us % slide_us or not 1 <= size_us // slide_us <= MOST_OVERLAPPING:
             found = f"buckets of {duration_text(size_us).lower()} every {duration_text(slide_us).lower()}"
@@ -321,6 +327,10 @@ class GroupReader:
 
 def _reads_group(expression: Expression) -> bool:
     return any(column.input == GROUP for column in columns_of(expression))
+
+
+def _is_hop(expression: Expression) -> bool:
+    return isinstance(expression, Call) and expression.function == "hop"
 
 
 def never_final(

@@ -34,6 +34,13 @@ UNUSABLE_GROUPS: dict[str, str] = {
     "bucket of no length": _grouped("TUMBLE(d.at, INTERVAL 0 SECONDS) AS b, COUNT(*)"),
     "hop of odd sizes": _grouped("HOP(d.at, INTERVAL 7 HOURS, INTERVAL 10 HOURS) AS b, COUNT(*)"),
     "hop of nothing": _grouped("HOP(d.at, INTERVAL 0 HOURS, INTERVAL 10 HOURS) AS b, COUNT(*)"),
+    "hop of another column": (
+        "SELECT TUMBLE(d.at, INTERVAL 1 HOUR) AS b, COUNT(*) FROM departures d "
+        "GROUP BY b, HOP(CAST(d.flight AS TIMESTAMP), INTERVAL 1 HOUR, INTERVAL 2 HOURS)"
+    ),
+    "hop inside a key": _grouped(
+        "HOP(d.at, INTERVAL 1 HOUR, INTERVAL 2 HOURS) + INTERVAL 1 HOUR AS b, COUNT(*)"
+    ),
     "two hops": _grouped(f"{_HOP} 5 MINUTES) AS b, {_HOP} 9 MINUTES) AS c, COUNT(*)", "b, c"),
     "result time of something": _grouped("TUMBLE(RESULT_TIME(d.at), INTERVAL 1 HOUR) AS b, COUNT(*)"),
     "bucket that never ends": _grouped(
