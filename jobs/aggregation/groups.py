@@ -28,6 +28,8 @@ def states_of(groups: Groups, taken: pl.DataFrame, deadline: str) -> pl.DataFram
     keys = [one_zero(pl.col(name), kind).alias(name) for name, kind in groups.taken[: groups.keys]]
     rows = taken.select(*keys, *columns, ARRIVAL)
     if groups.overlapping > 1:
+        # What merges does so before there are several of it.
+        rows = merge(groups, rows) if groups.merges else rows
         # The newest bucket of a time is the last to begin; those before it began a slide earlier each.
         starts = [
             _moved(pl.col(groups.bucket), number * groups.slide_us) for number in range(groups.overlapping)

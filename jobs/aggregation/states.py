@@ -76,15 +76,14 @@ def lowered(one: GroupAggregate) -> pl.Expr:
             values = values.unique()
         return (values.len() if one.function == "count" else values).alias(one.name)
     first, *others = merged(one)
-    match one.scheme:
-        case "exact_sum":
-            high, low, count = (expression.cast(pl.Int128) for expression in (first, *others))
-            total = high * _HALF + low
-            if one.function == "avg":
-                found = total.cast(pl.Float64) / count.cast(pl.Float64)
-            else:
-                found = total.cast(pl.Int64, strict=False)
-            return pl.when(count > 0).then(found).alias(one.name)
+    if one.scheme == "exact_sum":
+        high, low, count = (expression.cast(pl.Int128) for expression in (first, *others))
+        total = high * _HALF + low
+        mean = one.function == "avg"
+        found = (
+            total.cast(pl.Float64) / count.cast(pl.Float64) if mean else total.cast(pl.Int64, strict=False)
+        )
+        return pl.when(count > 0).then(found).alias(one.name)
     return first.alias(one.name)
 
 

@@ -389,5 +389,6 @@ class _Writer:
                 for item in needed_windows(query, self.catalog)
             ),
             outputs=tuple((output.name, output.expression.type) for output in query.outputs),
-            marks_late=False,
+            # Of what waits no stream joins late tuples: `optimizer.sql.binding.outer.deadlines`.
+            marks_late=any(self.catalog[item.stream].late == "join" for item in query.inputs),
         )

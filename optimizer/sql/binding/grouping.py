@@ -30,7 +30,7 @@ from optimizer.udf.registry import FunctionRegistry
 
 T = ColumnType
 _CLAUSES = (("group", "GROUP BY", TokenType.GROUP_BY), ("distinct", "DISTINCT", TokenType.DISTINCT))
-MOST_OVERLAPPING = 1000
+MOST_OVERLAPPING = 100
 """Buckets of HOP that one event time may be in: each is a group of its own."""
 
 
@@ -197,31 +197,29 @@ class GroupReader:
         return list(dict.fromkeys(found))
 
     def _key(self, node: exp.Expr, outputs: Sequence[Output]) -> Expression:
-        """A key: see `_named`."""
-        found = self._named(node, outputs)
+        """A key: an output's number, an expression, or an output that is no column."""
+        found = self._numbered(node, outputs)
+        if found is None:
+            try:
+                found = self._translator.expression(node)
+            except InputError:
+                found = _output_called(node, outputs)
+                if found is None:
+                    raise
         if _reads_group(found):
             expected = "an expression over one combination of tuples"
             raise self._text.error(span_of(node), "aggregate", "an aggregate in GROUP BY", expected)
         return found
 
-    def _named(self, node: exp.Expr, outputs: Sequence[Output]) -> Expression:
-        """An expression, an output's number, or the name of one that is no column."""
-        if isinstance(node, exp.Literal) and not node.is_string:
-            number = str(node.this)
-            if not number.isdigit() or not 1 <= int(number) <= len(outputs):
-                expected = f"a number from 1 to {len(outputs)}, or an expression"
-                raise self._text.error(span_of(node), "bad-key", f"output {number}", expected)
-            return outputs[int(number) - 1].expression
-        try:
-            return self._translator.expression(node)
-        except InputError:
-            named = None
-            if isinstance(node, exp.Column) and not node.table:
-                quoted = bool(node.this.args.get("quoted"))
-                named = next((o for o in outputs if matches(o.name, node.name, quoted)), None)
-            if named is None:
-                raise
-            return named.expression
+    def _numbered(self, node: exp.Expr, outputs: Sequence[Output]) -> Expression | None:
+        """The output whose number stands in GROUP BY or ORDER BY; None for anything else."""
+        if not isinstance(node, exp.Literal) or node.is_string:
+            return None
+        number = str(node.this)
+        if not number.isdigit() or not 1 <= int(number) <= len(outputs):
+            expected = f"a number from 1 to {len(outputs)}, or an expression"
+            raise self._text.error(span_of(node), "bad-key", f"output {number}", expected)
+        return outputs[int(number) - 1].expression
 
     def _bucket(self, select: exp.Select, names: Mapping[Expression, Column]) -> Bucket | None:
         """The key that says when a group is over; the shortest, if there are several."""
@@ -283,14 +281,12 @@ class GroupReader:
         count = limit.expression
         if not isinstance(count, exp.Literal) or not str(count.this).isdigit() or not int(count.this):
             raise self._text.error(span_of(count), "syntax", count.sql("duckdb"), "a whole number above 0")
-        found = [
-            Order(
-                self._over(one.this, self._named(one.this, outputs), names),
-                bool(one.args.get("desc")),
-                bool(one.args.get("nulls_first")),
-            )
-            for one in order.expressions
-        ]
+        found = []
+        for one in order.expressions:
+            # Unlike in GROUP BY an output comes before a column of its name.
+            ranked = self._numbered(one.this, outputs) or _output_called(one.this, outputs)
+            over = self._over(one.this, ranked or self._translator.expression(one.this), names)
+            found.append(Order(over, bool(one.args.get("desc")), bool(one.args.get("nulls_first"))))
         return tuple(found), int(count.this)
 
     def _overlapping(self, hop: Expression) -> tuple[int, int]:
@@ -323,6 +319,14 @@ class GroupReader:
 
     def _refused(self, node: exp.Expr, code: str, found: str, expected: str) -> None:
         self._report(self._text.error(span_of(node), code, found, expected))
+
+
+def _output_called(node: exp.Expr, outputs: Sequence[Output]) -> Expression | None:
+    """The output that a name without an alias means; None if there is none."""
+    if not isinstance(node, exp.Column) or node.table:
+        return None
+    quoted = bool(node.this.args.get("quoted"))
+    return next((o.expression for o in outputs if matches(o.name, node.name, quoted)), None)
 
 
 def _reads_group(expression: Expression) -> bool:

@@ -274,6 +274,8 @@ class Reader:
         if not isinstance(table, exp.Subquery):
             return read_entry(table, self._scope, self._inputs, self._catalog, self._views)
         alias = table.args["alias"].this
+        if not isinstance(table.this, exp.Select):
+            raise self._text.error(span_of(table), "unsupported", "UNION ALL in FROM", "one SELECT")
         inside = Reader(self._text, self._catalog, self._views)
         view = inside.read(table.this, alias.name)
         if view is None:

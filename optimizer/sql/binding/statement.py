@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
 from optimizer.algebra.errors import InputError
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
-from optimizer.sql.binding.queries import Reader
+from optimizer.sql.binding.outer.branching import MOST_BRANCHES
+from optimizer.sql.binding.queries import MOST_INPUTS, Reader
 from optimizer.sql.binding.union import united
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import read_statement, selects_of
@@ -37,12 +38,24 @@ class StatementReader:
             found = [self._part(select, name) for select in selects]
             parts = [part for part in found if part is not None]
             if len(parts) == len(selects) > 1:
+                self._check_work(parts)
                 return united(name, parts, selects, self._text)
         except InputError as error:
             self.errors.append(error)
             parts = []
         self.errors.sort(key=lambda e: (e.place.line or 0, e.place.column or 0))
         return None if self.errors else parts[0]
+
+    def _check_work(self, parts: Sequence[Query]) -> None:
+        """All parts are planned together: what bounds one query bounds them."""
+        inputs = sum(len(part.inputs) for part in parts)
+        branches = sum(len(part.branches) or 1 for part in parts)
+        if inputs > MOST_INPUTS:
+            found, expected = f"{inputs} streams", f"at most {MOST_INPUTS} in a query and its views"
+            raise self._text.error(None, "too-many-inputs", found, expected)
+        if branches > MOST_BRANCHES:
+            found, expected = f"outer joins of {branches} cases", f"at most {MOST_BRANCHES} in a query"
+            raise self._text.error(None, "unsupported", found, expected)
 
     def _part(self, select: exp.Select, name: str) -> Query | None:
         reader = Reader(self._text, self._catalog, self._views)

@@ -18,6 +18,8 @@ from optimizer.sql.grammar.places import SourceText
 
 KEYWORDS = ("FROM", "WHERE", "JOIN", "INNER JOIN", "CROSS JOIN", "USING", "BETWEEN", "LIKE", "RANGE")
 MAX_CHARACTERS = 100_000
+MOST_SELECTS = 32
+"""That UNION ALL joins: each is planned as a query of its own, and the parser goes one deeper for each."""
 MAX_NESTING = 24
 """Parentheses within parentheses; the parser's own recursion ends somewhat later."""
 _DIALECT = Windowed()
@@ -207,6 +209,7 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
     if first.token_type not in (TokenType.SELECT, TokenType.WITH):
         raise text.error(_span(first), "syntax", _quote(first), "SELECT")
     ended, depth, before = False, 0, TokenType.SEMICOLON
+    joined = 0
     check_nesting(text, tokens)
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         kind = token.token_type
@@ -216,6 +219,10 @@ def _check_shape(text: SourceText, tokens: list[Token]) -> None:
         if kind is TokenType.SEMICOLON:
             ended = True
         elif kind in _SET_OPERATIONS and before is not TokenType.DOT:
+            joined += 1
+            if joined == MOST_SELECTS:
+                expected = f"at most {MOST_SELECTS} SELECTs"
+                raise text.error(_span(token), "too-many-selects", f"{MOST_SELECTS} UNION ALLs", expected)
             everything = following is not None and following.token_type is TokenType.ALL
             if kind is not TokenType.UNION or not everything:
                 raise text.error(_span(token), "unsupported", token.text.upper(), "UNION ALL")

@@ -12,7 +12,7 @@ from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.deadlines import group_wait_us
 from optimizer.logical.query import Query
-from optimizer.logical.stream import Stream
+from optimizer.logical.stream import LatePolicy, Stream
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.rules import AggregateRule
 from optimizer.planner.plan import plan
@@ -134,3 +134,24 @@ def test_a_combination_that_falls_due_with_its_group_is_in_it(tmp_path: Path) ->
 def test_a_group_waits_for_what_may_still_join(rest: str, time: str, wait_s: int) -> None:
     asked = _query(f"SELECT TUMBLE({time}, INTERVAL 1 HOUR) AS t, COUNT(*) AS n FROM {rest} GROUP BY t")
     assert group_wait_us(asked, CATALOG)[0] == wait_s * 1_000_000
+
+
+def test_a_name_in_order_by_is_an_output_before_it_is_a_column() -> None:
+    text = "SELECT a.at, a.k, COUNT(*) AS x FROM a GROUP BY a.at, a.k, a.x ORDER BY x DESC LIMIT 2"
+    grouping = _query(text).grouping
+    assert grouping is not None
+    assert [(order.expression.type, order.descending) for order in grouping.order] == [
+        (ColumnType.BIGINT, True)
+    ]
+
+
+@pytest.mark.parametrize("late", ["join", "drop"])
+def test_late_results_of_a_union_are_marked_where_streams_join_them(tmp_path: Path, late: LatePolicy) -> None:
+    catalog = Catalog.of(Stream(name, _COLUMNS, "at", late=late) for name in ("a", "b"))
+    query = parse_query("SELECT a.k FROM a UNION ALL SELECT b.k FROM b", "q", catalog)
+    topology = Topology(plan([query], catalog, method="flat").graph, tmp_path)
+    topology.feed({"a": _rows(10), "b": _rows(10)})
+    topology.feed({"a": _rows(1, 11, k=2)})
+    rows = topology.answers("q").rows()
+    joined = [(1, False), (1, False), (2, True), (2, False)]
+    assert sorted(rows) == (sorted(joined) if late == "join" else [(1,), (1,), (2,)])

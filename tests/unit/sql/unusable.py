@@ -25,6 +25,15 @@ UNUSABLE: dict[str, str] = {
     "union all of other columns": "SELECT at FROM departures UNION ALL SELECT at, origin FROM weather",
     "union all of other types": "SELECT at FROM departures UNION ALL SELECT origin FROM weather",
     "union all with a mistake": "SELECT at FROM departures UNION ALL SELECT ad FROM weather",
+    "union all of too many": " UNION ALL ".join(["SELECT at FROM departures"] * 33),
+    "union all of too many streams": " UNION ALL ".join(
+        ["SELECT d.at FROM departures d, weather w WHERE d.origin = w.origin"] * 17
+    ),
+    "union all in from": "SELECT x.at FROM (SELECT at FROM departures UNION ALL SELECT at FROM weather) x",
+    "union all in in": (
+        "SELECT at FROM departures [RANGE 1 HOUR] WHERE origin IN "
+        "(SELECT origin FROM weather UNION ALL SELECT dest FROM departures)"
+    ),
     "union all in order": "SELECT at FROM departures UNION ALL SELECT at FROM weather ORDER BY at",
     "union all in brackets": "SELECT at FROM departures UNION ALL (SELECT at FROM weather)",
     "union all of groups": ("SELECT at FROM departures UNION ALL SELECT w.at FROM weather w GROUP BY w.at"),
