@@ -14,8 +14,8 @@ from django.test import RequestFactory
 
 from backend.accounts import throttles
 from backend.accounts.throttles import SignIn
-
-PATIENCE_S = 20.0
+from tests.api.asynchronous import run as told
+from tests.api.asynchronous import until
 
 
 class Inside:
@@ -51,16 +51,8 @@ def _nobody_waits() -> Iterator[None]:
 
 
 def run(story: Callable[[Inside], Coroutine[Any, Any, None]]) -> None:
-    async def told() -> None:
-        async with asyncio.timeout(PATIENCE_S):
-            await story(Inside())
-
-    asyncio.run(told())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(0.01)
+    # The middleware is made where the loop runs.
+    told(lambda: story(Inside()))
 
 
 @pytest.mark.parametrize("path", ["/login/", "/admin/login/"])

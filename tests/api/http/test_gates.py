@@ -13,8 +13,9 @@ from django.test import RequestFactory
 
 from backend.http import gates
 from backend.http.gates import Gates, KnownCredentials
+from tests.api.asynchronous import PATIENCE_SECONDS, until
+from tests.api.asynchronous import run as told
 
-PATIENCE_S = 20.0
 ALICE = {"authorization": "Bearer alice"}
 Ask = Callable[..., "asyncio.Task[HttpResponse]"]
 
@@ -43,21 +44,13 @@ class Inside:
 
 
 def run(story: Callable[[Inside], Coroutine[Any, Any, None]]) -> None:
-    async def told() -> None:
-        async with asyncio.timeout(PATIENCE_S):
-            await story(Inside())
-
-    asyncio.run(told())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(0.01)
+    # The middleware is made where the loop runs.
+    told(lambda: story(Inside()))
 
 
 @pytest.fixture(autouse=True)
 def _held_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gates, "HELD_SECONDS", PATIENCE_S)
+    monkeypatch.setattr(gates, "HELD_SECONDS", PATIENCE_SECONDS)
 
 
 def test_who_was_signed_in_does_not_wait_with_strangers() -> None:
