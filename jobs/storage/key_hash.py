@@ -6,7 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from jobs.expressions.dtypes import FOREVER, FOREVER_DAY, PAST_FOREVER
+
 Tasks = npt.NDArray[np.int64]
+_DAY_US = 86_400_000_000
 
 
 def hash_tasks(keys: pl.Series, tasks: int) -> Tasks:
@@ -34,9 +37,10 @@ def _hashes(keys: pl.Series) -> npt.NDArray[np.uint64]:
         return _mix(doubles.view(np.uint64))
     if dtype == pl.Boolean:
         return _mix(_filled(keys.cast(pl.UInt64)).to_numpy())
-    if dtype in (pl.Date, pl.Datetime):
-        moments = keys.cast(pl.Datetime("us")) if dtype == pl.Date else keys
-        return _mix(_filled(moments.cast(pl.Int64)).to_numpy().view(np.uint64))
+    if dtype == pl.Date:
+        return _mix(_midnights(_filled(keys.to_physical())).view(np.uint64))
+    if dtype == pl.Datetime:
+        return _mix(_filled(keys.to_physical()).to_numpy().view(np.uint64))
     if dtype in (pl.String, pl.Binary):
         # Hashing each distinct value once keeps the one slow part proportional to their number.
         distinct = keys.unique()
@@ -52,6 +56,15 @@ def _hashes(keys: pl.Series) -> npt.NDArray[np.uint64]:
         hashed: npt.NDArray[np.uint64] = joined["hash"].to_numpy()
         return hashed
     raise TypeError(f"cannot place tuples by a key of type {dtype}")
+
+
+def _midnights(days: pl.Series) -> Tasks:
+    """The moments that days equal; those beyond all timestamps, which equal none, wrap around."""
+    numbers = days.to_numpy().astype(np.int64)
+    moments: Tasks = numbers * _DAY_US
+    moments[numbers == FOREVER_DAY] = FOREVER
+    moments[numbers == -FOREVER_DAY] = PAST_FOREVER
+    return moments
 
 
 def _filled(numbers: pl.Series) -> pl.Series:

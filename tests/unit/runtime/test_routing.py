@@ -38,6 +38,16 @@ def test_values_that_sql_calls_equal_meet() -> None:
     assert day[0] == midnight[0]
 
 
+def test_days_beyond_all_timestamps_have_places() -> None:
+    """Polars neither converts nor prints them."""
+    days = pl.Series([2**31 - 1, -(2**31) + 1, 2**31 - 2, 106_751_992, -106_751_992, None], dtype=pl.Int32)
+    placed = hash_tasks(days.cast(pl.Date), 1009).tolist()
+    assert hash_tasks(days.cast(pl.Date).reverse(), 1009).tolist() == placed[::-1]
+    assert placed[-1] == 0
+    infinite = pl.Series([2**63 - 1, -(2**63) + 1], dtype=pl.Int64).cast(pl.Datetime("us", "UTC"))
+    assert hash_tasks(infinite, 1009).tolist() == placed[:2]
+
+
 def test_a_checkpoint_outlives_this_process() -> None:
     # Stored partitions were filled by these very placements: changing them loses results.
     assert hash_tasks(pl.Series([0, 1, 2, 3, -1, 10**12]), 1009).tolist() == [0, 69, 841, 158, 770, 78]
