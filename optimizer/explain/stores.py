@@ -111,19 +111,18 @@ def _of_streams(plan: Plan) -> Iterator[OtherPartitioning]:
         if store.is_base and isinstance(store.partitioning, Column):
             installed[store.inputs[0].stream].add(store.partitioning.name)
     for stream in sorted(nodes):
-        chosen = tuple(sorted(installed[stream]))
         choice = StreamCopies(forest, nodes[stream], plan.options)
-        candidates = choice.candidates
-        ways: set[tuple[str, ...]] = {(column,) for column in candidates}
-        ways |= {tuple(sorted({*chosen, column})) for column in candidates if not plan.options.single_copy}
-        ways |= {tuple(c for c in chosen if c != column) for column in chosen if len(chosen) > 1}
-        ways -= {chosen}
+        chosen = choice.mask(installed[stream] & {*choice.candidates})
+        ones = [1 << number for number in range(len(choice.candidates))]
+        ways = {*ones} | {chosen & ~one for one in ones}
+        if not plan.options.single_copy:
+            ways |= {chosen | one for one in ones}
         # Ways that break a limit are no alternatives.
-        possible = sorted(way for way in ways if choice.price(way)[0] <= 0)
+        possible = sorted(way for way in ways - {0, chosen} if choice.excess(way) <= 0)
         if possible:
-            instead = min(possible, key=choice.price)
-            extra = choice.price(instead)[1] - choice.price(chosen)[1]
-            yield OtherPartitioning((stream,), chosen, instead, plan.options.pricing.unit * extra)
+            instead = min(possible, key=lambda way: (choice.cost(way), way.bit_count()))
+            extra = plan.options.pricing.unit * (choice.cost(instead) - choice.cost(chosen))
+            yield OtherPartitioning((stream,), choice.names(chosen), choice.names(instead), extra)
 
 
 def _of_results(plan: Plan) -> Iterator[OtherPartitioning]:

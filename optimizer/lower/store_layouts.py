@@ -8,11 +8,9 @@ users of a stream together, and the solution's cost becomes that of the stores r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from math import isclose
-from typing import TypeAlias
 
 from optimizer.algebra.expression import columns_of
 from optimizer.formulate.model import Translation
@@ -21,12 +19,10 @@ from optimizer.lower.columns import Columns
 from optimizer.lower.grow import grow
 from optimizer.lower.probe_forest import Forest, Node, StoreKey
 from optimizer.physical.equalities import equality_class
+from optimizer.search.copy_choice import assign_probes, best_copies, copies_cost, relieved_copies
+from optimizer.search.join_graph import bits
 from optimizer.search.pricing import StepLoad
 from optimizer.search.problem import Cost, Options, Solution, Status
-
-_EXHAUSTIVE = 6
-"""Up to so many candidate columns all sets of copies are compared; beyond, copies are added greedily."""
-
 
 Copies = Mapping[str, tuple[str, ...]]
 """Partitioning columns of each stream's stores, sorted."""
@@ -133,39 +129,17 @@ def _choose_copies_of(
     forest: Forest, nodes: list[Node], options: Options, running: tuple[str, ...] | None
 ) -> None:
     choice = StreamCopies(forest, nodes, options)
-    candidates = choice.candidates
-
-    def cost(copies: tuple[str, ...]) -> Price:
-        over, total, count, unrouted, _ = choice.price(copies)
-        stay = 1 - options.stay_discount if copies == running else 1.0
-        return over, total * stay, count, unrouted, copies
-
-    # With one task a second copy does not save probes, but it takes some of them over.
-    enough = choice.tasks == 1 and options.task_capacity is None
-    most = 1 if options.single_copy or enough else len(candidates)
-    copies: tuple[str, ...] = min(((c,) for c in candidates), key=cost, default=())
-    if len(candidates) <= _EXHAUSTIVE:
-        sets = (s for size in range(1, most + 1) for s in combinations(candidates, size))
-        copies = min(sets, key=cost, default=())
-    else:
-        while len(copies) < most:
-            wider = min((tuple(sorted({*copies, c})) for c in candidates if c not in copies), key=cost)
-            if cost(wider) >= cost(copies):
-                break
-            copies = wider
-    for node, column in zip(nodes, choice.assign(copies)[0], strict=True):
+    for node, column in zip(nodes, choice.assign(choice.best(running))[0], strict=True):
         assert node.store is not None
         assert node.store.stream is not None
         chosen = None if column is None else (node.store.stream, column)
         node.store = replace(node.store, partitioning=chosen)
 
 
-Price: TypeAlias = tuple[float, float, int, float, tuple[str, ...]]
-"""What tasks get above their capacity, the total cost, and what decides among equal ones."""
-
-
 class StreamCopies:
     """The ways to keep a stream's tuples for all probes of its stores, with costs.
+
+    Sets of copies are bit masks over `candidates`.
 
     Args:
         nodes: all probes of the stream's stores; at least one.
@@ -175,55 +149,93 @@ class StreamCopies:
         store = nodes[0].store
         assert store is not None
         self.tasks = store.tasks
-        self._routable = [known_columns(forest, node) for node in nodes]
+        routable = [known_columns(forest, node) for node in nodes]
+        self.candidates = tuple(sorted({column for columns in routable for column in columns}))
+        """Columns that the sender of some probe knows, sorted."""
+        self._known = [self.mask(columns) for columns in routable]
         self._sent = [forest.arriving_rate(node) for node in nodes]
-        self._pricing = options.pricing
-        self._steps = [self._pricing.step(forest.step_load(node)) for node in nodes]
-        self._copy = self._pricing.copy(forest.copy_load(store))
+        pricing = options.pricing
+        # What a step costs besides is the same for all copies.
+        self._each = [pricing.step(forest.step_load(node))[1] for node in nodes]
+        work, memory = pricing.copy(forest.copy_load(store))
+        self._weights = (work + pricing.memory * memory,) * len(self.candidates)
         self._inserted = forest.inserted(store)
         self._options = options
 
-    @property
-    def candidates(self) -> list[str]:
-        """Columns that the sender of some probe knows, sorted."""
-        return sorted({column for columns in self._routable for column in columns})
+    def mask(self, columns: Iterable[str]) -> int:
+        """Copies by these columns."""
+        return sum(1 << self.candidates.index(column) for column in set(columns))
 
-    def price(self, copies: tuple[str, ...]) -> Price:
-        """What it costs to keep copies partitioned by the given columns.
+    def names(self, copies: int) -> tuple[str, ...]:
+        """The columns of copies, sorted."""
+        return tuple(self.candidates[number] for number in bits(copies))
 
-        Equal costs are ordered by fewer copies, then by those that most probes can use, whatever N.
+    def best(self, running: tuple[str, ...] | None) -> int:
+        """The cheapest copies.
+
+        One task's copies are all as good: then it is the one that most probes could use if there were more.
+        Copies that give no task more than `Options.task_capacity` come before all others.
         """
-        routed = [not columns.isdisjoint(copies) for columns in self._routable]
-        options, (work, memory), kept = self._options, self._copy, max(1, len(copies))
-        # What a step costs besides is the same for all copies.
-        each_task = zip(self._steps, routed, strict=True)
-        probes = sum(each * (1 if r else self.tasks) for (_, each), r in each_task)
-        total = self._pricing.memory * memory * kept + work * kept + probes
-        unrouted = sum(rate for rate, r in zip(self._sent, routed, strict=True) if not r)
-        over = 0.0
-        if options.task_capacity is not None:
-            limit = options.task_capacity * (1 + 1e-9)
-            over = sum(max(0.0, load - limit) for load in self.assign(copies)[1])
-        return over, total, len(copies), unrouted, copies
+        count, single = len(self.candidates), self._options.single_copy
+        if not count:
+            return 0
+        if self.tasks == 1:
+            alike = (0.0,) * count
+            chosen = best_copies(2, alike, 0.0, self._by_known(self._sent), single=True)[1]
+            single |= self._options.task_capacity is None
+        else:
+            by_known = self._by_known(self._each)
+            chosen = best_copies(self.tasks, self._weights, sum(self._each), by_known, single=single)[1]
+        kept = self.mask(running) if running and set(running) <= set(self.candidates) else chosen
+        if single and kept.bit_count() > 1:
+            kept = chosen
 
-    def assign(self, copies: tuple[str, ...]) -> tuple[tuple[str | None, ...], tuple[float, ...]]:
+        def price(copies: int) -> tuple[float, float, int]:
+            stay = 1 - self._options.stay_discount if copies == kept and running else 1.0
+            return self.excess(copies), self.cost(copies) * stay, copies.bit_count()
+
+        if self.excess(chosen) > 0:
+            chosen = relieved_copies(chosen, count, price, single=single)
+        return min(chosen, kept, key=price)
+
+    def cost(self, copies: int) -> float:
+        """What copies and the probes of them cost, in the units of the objective."""
+        by_known = self._by_known(self._each).items()
+        return copies_cost(self._weights, sum(self._each), by_known, self.tasks - 1, copies)
+
+    def excess(self, copies: int) -> float:
+        """Tuples per second above the capacity, over one task of every copy."""
+        capacity = self._options.task_capacity
+        if capacity is None:
+            return 0.0
+        return sum(max(0.0, load - capacity * (1 + 1e-9)) for load in self.assign(copies)[1])
+
+    def assign(self, copies: int) -> tuple[list[str | None], tuple[float, ...]]:
         """The copy that each probe goes to, and what a task of each receives per second.
 
         Without a capacity a probe goes to the first copy that it can be routed to. With one the
         largest probes choose first, the copy whose tasks have least to do by then.
         """
-        kept: tuple[str | None, ...] = copies or (None,)
+        kept: tuple[str | None, ...] = self.names(copies) or (None,)
         loads = dict.fromkeys(kept, self._inserted / self.tasks)
-        chosen: dict[int, str | None] = {}
         limited = self._options.task_capacity is not None
-        numbers = range(len(self._sent))
-        for number in sorted(numbers, key=lambda n: -self._sent[n]) if limited else numbers:
-            usable = tuple(column for column in kept if column in self._routable[number])
+        numbers = list(range(len(self._sent)))
+        if limited:
+            numbers.sort(key=lambda number: -self._sent[number])
+        probes = []
+        for number in numbers:
+            usable: Sequence[str | None] = self.names(copies & self._known[number])
             ways = usable or kept
-            column = min(ways, key=lambda way: loads[way]) if limited else ways[0]
-            loads[column] += self._sent[number] / (self.tasks if usable else 1)
-            chosen[number] = column
-        return tuple(chosen[number] for number in numbers), tuple(loads.values())
+            receivers = self.tasks if usable else 1
+            probes.append((self._sent[number], ways if limited else ways[:1], receivers))
+        chosen = dict(zip(numbers, assign_probes(probes, loads), strict=True))
+        return [chosen[number] for number in sorted(chosen)], tuple(loads.values())
+
+    def _by_known(self, sent: Sequence[float]) -> dict[int, float]:
+        sums: dict[int, float] = {}
+        for known, each in zip(self._known, sent, strict=True):
+            sums[known] = sums.get(known, 0.0) + each
+        return sums
 
 
 def known_columns(forest: Forest, node: Node) -> frozenset[str]:

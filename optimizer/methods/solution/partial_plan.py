@@ -1,24 +1,18 @@
 """A partial plan: a path per target and start, at an up-to-date cost.
 
 Given the arcs in use, the total cost is a sum over receiving stores, and each store's
-partitioning can be chosen by itself (`optimizer.methods.solution.store_copies`). So a change of one path
+partitioning can be chosen by itself (`optimizer.search.copy_choice`). So a change of one path
 touches only the stores on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from math import inf
 
-from optimizer.methods.solution.store_copies import (
-    EXHAUSTIVE_PARTITIONINGS,
-    CopyAssignment,
-    assign_copies,
-    best_copies,
-    copies_cost,
-    copy_of,
-)
+from optimizer.methods.solution.store_copies import CopyAssignment, assign_copies, copy_of
 from optimizer.methods.solution.trials import Key, MirChange, PathChange, Trial
+from optimizer.search.copy_choice import best_copies, copies_cost, relieved_copies
 from optimizer.search.join_graph import bits
 from optimizer.search.state_graph import StateGraph
 
@@ -213,7 +207,7 @@ class PartialPlan:
             return self._spread_copies(index, weights, routed, by_known)
         if pinned is not None:
             return copies_cost(weights, routed, by_known.items(), site.tasks - 1, pinned), pinned
-        return best_copies(site, weights, routed, by_known, single=graph.options.single_copy)
+        return best_copies(site.tasks, weights, routed, by_known, single=graph.options.single_copy)
 
     # -- loads ----------------------------------------------------------------------
 
@@ -281,25 +275,12 @@ class PartialPlan:
 
         chosen = self.pinned.get(index)
         if chosen is None:
-            chosen = best_copies(site, weights, routed, by_known, single=graph.options.single_copy)[1]
+            chosen = best_copies(site.tasks, weights, routed, by_known, single=graph.options.single_copy)[1]
             if cost(chosen) > stored(chosen):
-                chosen = self._relieved(index, chosen, cost)
+                chosen = relieved_copies(chosen, len(weights), cost, single=graph.options.single_copy)
         sharing = self._sharing(index)
         last = not sharing or index >= sharing[-1]
         return cost(chosen) if last else stored(chosen), chosen
-
-    def _relieved(self, index: int, copies: int, cost: Callable[[int], float]) -> int:
-        """The cheapest copies of a store with overload; the best found of more than six."""
-        ones = [1 << number for number in range(len(self.graph.sites[index].partitionings))]
-        if self.graph.options.single_copy:
-            return min([copies, *ones], key=cost)
-        if len(ones) <= EXHAUSTIVE_PARTITIONINGS:
-            return min(range(1, 1 + sum(ones)), key=cost)
-        while True:
-            better: int = min([copies, *(copies ^ one for one in ones if copies != one)], key=cost)
-            if better == copies:
-                return copies
-            copies = better
 
     def _excess_cost(self, arc: int, store: int, *, routed: bool) -> float:
         """Objective for what one more arc puts above the capacity of the store's tasks."""
