@@ -59,7 +59,7 @@ def _hashes(keys: pl.Series) -> npt.NDArray[np.uint64]:
 
 
 def _midnights(days: pl.Series) -> Tasks:
-    """The moments that days equal; those beyond all timestamps, which equal none, wrap around."""
+    """The moments that days equal; days beyond all timestamps wrap around."""
     numbers = days.to_numpy().astype(np.int64)
     moments: Tasks = numbers * _DAY_US
     moments[numbers == FOREVER_DAY] = FOREVER

@@ -1,4 +1,6 @@
-"""Which copies of one store to keep: each is paid for, and saves probes from being sent to all tasks.
+"""Which copies of one store to keep, and which of them each probe goes to.
+
+Each is paid for, and saves probes from being sent to all tasks.
 
 A probe whose sender knows none of the kept copies' partitionings goes to all tasks (section 6.4.1's
 chi). Candidates are numbered; sets of them are bit masks.
@@ -84,7 +86,10 @@ def copies_cost(
     extra: int,
     copies: int,
 ) -> float:
-    """What a store costs with the given copies; see `best_copies`. `extra` is one less than its tasks."""
+    """What a store costs with the given copies.
+
+    See `best_copies`; `extra` is one less than its tasks.
+    """
     unknown = 0.0
     for known, sent in by_known:
         if not known & copies:
@@ -97,7 +102,9 @@ def copies_cost(
 
 
 def relieved_copies(copies: int, count: int, cost: Callable[[int], Any], *, single: bool = False) -> int:
-    """The cheapest copies by a cost that counts overload too; the best found of more than six.
+    """The cheapest copies by a cost that counts overload too.
+
+    Of more than six candidates the best that is found.
 
     Args:
         copies: to begin with.

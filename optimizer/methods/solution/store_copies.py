@@ -1,4 +1,4 @@
-"""The copies of a state graph's stores: how they are named, and which of them every arc goes to."""
+"""The copies of a state graph's stores: their names, and the arcs into each."""
 
 from __future__ import annotations
 

@@ -98,7 +98,8 @@ def test_time_of_one_task_is_not_the_next_ones(pool: Pool) -> None:
 
 
 def test_wall_time_is_bounded(tmp_path: Path) -> None:
-    pool = Pool(Turns(1, 1, 1, 1.0), Limits(60.0, 0.3, MEMORY))
+    # On a busy machine a process takes a while to come to its task.
+    pool = Pool(Turns(1, 1, 1, 1.0), Limits(60.0, 3.0, MEMORY))
     with pytest.raises(TooMuchWork):
         pool.run(Caller(1), tasks.sleep, 60.0, str(tmp_path / "pid"))
     until(lambda: is_gone(int((tmp_path / "pid").read_text())))
