@@ -18,7 +18,7 @@ from optimizer.logical.retention import with_retentions
 from optimizer.physical.equalities import hashes_agree
 from optimizer.physical.rules import WindowBound
 from optimizer.search.cost_model import tasks_for
-from optimizer.search.problem import Attribute, JoinPredicate, JoinQuery, Problem, Relation
+from optimizer.search.problem import Attribute, JoinPredicate, JoinQuery, Problem, ReadColumn, Relation
 from optimizer.search.widths import width
 from optimizer.statistics import DefaultStatistics, LayeredStatistics, StatisticsProvider
 from optimizer.udf.measure import costs_us
@@ -87,9 +87,12 @@ def to_problem(
     parallelism = {stream.name: stream.parallelism or tasks for stream in streams}
     joins = tuple(term for term in terms if len(term.variants) > 1)
     occurrences = {v.served_by.id: v.served_by for term in joins for v in term.variants}
-    read = _read(joins)
+    read = _read(joins, occurrences, catalog)
+    sizes: dict[str, float] = defaultdict(float)
+    for column in read:
+        sizes[column.relation] += column.bytes
     relations = tuple(
-        _relation(occurrences[one], known, parallelism[occurrences[one].stream], catalog, read[one])
+        _relation(occurrences[one], known, parallelism[occurrences[one].stream], sizes[one])
         for one in sorted(occurrences)
     )
     rates = {stream.name: _rate(stream.name, known) for stream in streams}
@@ -112,6 +115,7 @@ def to_problem(
         horizon_s=horizon_s,
         sizes=_sizes(relations, stored),
         stored_rates=inserted,
+        read=read,
         task_tuples=task_tuples,
     )
     return Translation(
@@ -179,23 +183,34 @@ def _digest_of_join(predicate: Expression, relations: tuple[str, ...]) -> str:
     return digest("J", predicate, relations)
 
 
-def _read(joins: Iterable[QueryTerms]) -> dict[str, set[str]]:
-    """By relation, the columns that queries read of it behind its filter."""
-    found: dict[str, set[str]] = defaultdict(set)
+def _read(
+    joins: Iterable[QueryTerms], occurrences: Mapping[str, Occurrence], catalog: Catalog
+) -> tuple[ReadColumn, ...]:
+    """What queries read of each relation behind its filter, and its event time."""
+    predicates: dict[tuple[str, str], set[str]] = defaultdict(set)
+    queries: dict[tuple[str, str], set[str]] = defaultdict(set)
     for terms in joins:
-        read = [expression for _, expression in (*terms.predicates, *terms.outputs)]
-        columns = {c for expression in (*read, *terms.residuals) for c in columns_of(expression)}
-        for variant in terms.variants:
-            found[variant.served_by.id] |= {c.name for c in columns if c.input == variant.own.input}
-    return found
+        relation = {variant.own.input: variant.served_by.id for variant in terms.variants}
+        for identity, predicate in terms.predicates:
+            for column in columns_of(predicate):
+                predicates[relation[column.input], column.name].add(identity)
+        for expression in (*(output for _, output in terms.outputs), *terms.residuals):
+            for column in columns_of(expression):
+                queries[relation[column.input], column.name].add(terms.query.name)
+    found = []
+    for relation_id, occurrence in sorted(occurrences.items()):
+        stream = catalog[occurrence.stream]
+        for name, kind in stream.columns:
+            key, is_event_time = (relation_id, name), name == stream.event_time
+            if key in predicates or key in queries or is_event_time:
+                read = frozenset(predicates[key]), frozenset(queries[key])
+                found.append(ReadColumn(relation_id, name, width(kind), *read, is_event_time))
+    return tuple(found)
 
 
-def _relation(
-    occurrence: Occurrence, known: LayeredStatistics, tasks: int, catalog: Catalog, read: set[str]
-) -> Relation:
-    stream = catalog[occurrence.stream]
+def _relation(occurrence: Occurrence, known: LayeredStatistics, tasks: int, size: float) -> Relation:
     return Relation(
-        bytes=sum(width(kind) for name, kind in stream.columns if name in read | {stream.event_time}),
+        bytes=size,
         id=occurrence.id,
         stream=occurrence.stream,
         tuples_per_second=_rate(occurrence.stream, known) * filter_selectivity(occurrence, known),

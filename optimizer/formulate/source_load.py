@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from math import prod
 
 from optimizer.formulate.model import QueryTerms, Translation
@@ -14,11 +15,15 @@ def source_load(translation: Translation) -> SourceLoad:
     """What the translated queries have a topology read and write."""
     rates = dict(translation.rates)
     bytes_of = {relation.id: relation.bytes for relation in translation.problem.relations}
+    told: dict[str, float] = defaultdict(float)
+    for column in translation.problem.read:
+        for query in column.queries:
+            told[query] += column.bytes
     read: dict[str, float] = {}
     sources: dict[str, float] = {}
     leaves: list[tuple[float, float]] = []
     for terms in translation.queries:
-        size = POSITION_BYTES + sum(bytes_of.get(v.served_by.id, 0.0) for v in terms.variants)
+        size = POSITION_BYTES + told[terms.query.name]
         leaves += [(rate, size) for rate in _results(translation, terms, rates)]
         for variant in terms.variants:
             served = variant.served_by

@@ -5,11 +5,12 @@ Their translations stand together; where nothing is shared, their graphs do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from optimizer.formulate.model import Translation
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.search.problem import Problem
+from optimizer.search.problem import Problem, ReadColumn
 from optimizer.udf.registry import NO_FUNCTIONS
 
 
@@ -36,6 +37,16 @@ def together(graphs: Sequence[PhysicalGraph], method: str) -> PhysicalGraph:
     )
 
 
+def read_together(problems: Iterable[Problem]) -> tuple[ReadColumn, ...]:
+    """What the queries of several problems read, which may have relations in common."""
+    found: dict[tuple[str, str], ReadColumn] = {}
+    for column in (column for problem in problems for column in problem.read):
+        other = found.setdefault((column.relation, column.name), column)
+        predicates, queries = column.predicates | other.predicates, column.queries | other.queries
+        found[column.relation, column.name] = replace(column, predicates=predicates, queries=queries)
+    return tuple(found[key] for key in sorted(found))
+
+
 def translations_together(translations: Sequence[Translation]) -> Translation:
     """Translations of different queries as one; names that they share mean the same."""
     problems = [translation.problem for translation in translations]
@@ -49,6 +60,7 @@ def translations_together(translations: Sequence[Translation]) -> Translation:
             relations=tuple(relations[name] for name in sorted(relations)),
             predicates=tuple(predicates[name] for name in sorted(predicates)),
             queries=tuple(queries[name] for name in sorted(queries)),
+            read=read_together(problems),
             horizon_s=max((problem.horizon_s for problem in problems), default=3600.0),
             sizes={key: size for problem in problems for key, size in problem.sizes.items()},
             stored_rates={

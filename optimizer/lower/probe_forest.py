@@ -154,8 +154,8 @@ class Forest:
             held_s=model.held_s(*stored),
             tasks=node.store.tasks,
             checks=bool(node.residuals) or model.checks(fresh, relations),
-            arriving_bytes=model.bytes(node.relations - relations),
-            made_bytes=model.bytes(node.relations),
+            arriving_bytes=model.bytes(node.relations - relations, node.parent.predicates),
+            made_bytes=model.bytes(node.relations, node.predicates),
         )
 
     def copy_load(self, key: StoreKey) -> CopyLoad:

@@ -15,7 +15,7 @@ from math import ceil, prod
 
 from optimizer.search.pricing import COMPACTED, CopyLoad, StepLoad
 from optimizer.search.problem import JoinPredicate, Problem, Relation
-from optimizer.search.widths import POSITION_BYTES
+from optimizer.search.widths import CarriedBytes
 from optimizer.udf.pair_cost import rank
 
 SHORTEST_WINDOW_S = 1e-6
@@ -40,6 +40,7 @@ class CostModel:
         self._relations = {relation.id: relation for relation in problem.relations}
         self._predicates = {predicate.id: predicate for predicate in problem.predicates}
         self._sharing = Counter(relation.stream for relation in problem.relations)
+        self._carried = CarriedBytes(problem)
 
     def relation(self, relation: str) -> Relation:
         return self._relations[relation]
@@ -93,9 +94,9 @@ class CostModel:
             return self._relations[relation].tuples_per_second if known is None else known
         return sum(self.rate(start, relations, predicates) for start in sorted(relations))
 
-    def bytes(self, relations: Iterable[str]) -> float:
-        """Of a combination of tuples, its place in the order of arrival included."""
-        return POSITION_BYTES + sum(self._relations[relation].bytes for relation in sorted(relations))
+    def bytes(self, relations: frozenset[str], predicates: frozenset[str]) -> float:
+        """Of a combination of tuples, as far as anything behind it reads them."""
+        return self._carried.of(relations, predicates)
 
     def held_s(self, relations: frozenset[str], predicates: frozenset[str]) -> float:
         """Seconds for which a probe finds what came into the store."""
@@ -127,7 +128,7 @@ class CostModel:
         return CopyLoad(
             tuples=self.stored(relations, predicates),
             inserted=self.inserted(relations, predicates) * share,
-            bytes=self.bytes(relations),
+            bytes=self.bytes(relations, predicates),
             tasks=self.tasks(relations, predicates),
             is_base=is_base,
             share=share,
@@ -151,8 +152,8 @@ class CostModel:
             held_s=self.held_s(*store),
             tasks=self.tasks(*store),
             checks=self.checks(fresh, store[0]),
-            arriving_bytes=self.bytes(source[0]),
-            made_bytes=self.bytes(target),
+            arriving_bytes=self.bytes(*source),
+            made_bytes=self.bytes(target, target_predicates),
         )
 
     def stored(self, relations: frozenset[str], predicates: frozenset[str]) -> float:

@@ -70,6 +70,21 @@ class JoinQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadColumn:
+    """A column, and until when combinations of tuples have to carry it."""
+
+    relation: str
+    name: str
+    bytes: float
+    predicates: frozenset[str]
+    """Those that read it: carried until they are checked."""
+    queries: frozenset[str]
+    """Those whose results, or checks of results, read it: carried to the end."""
+    is_event_time: bool = False
+    """Windows read it, as long as there is anything to join."""
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     relations: tuple[Relation, ...]
     predicates: tuple[JoinPredicate, ...]
@@ -80,6 +95,8 @@ class Problem:
     stored_rates: Mapping[str, float] = field(default_factory=dict)
     """Tuples per second that one copy of a stream's store takes in, where it is more than its relations'
     rates say or less than their sum: relations of one stream share its stores."""
+    read: tuple[ReadColumn, ...] = ()
+    """What queries read; without it a combination carries all `Relation.bytes`."""
     task_tuples: float | None = None
     """Stored tuples that one task holds at most: a materialized result gets as many tasks as it needs. Base
     stores have theirs from `Relation.tasks`. None gives a result as many as its most parallel relation."""
@@ -192,10 +209,15 @@ class Options:
     batch_s: float = field(default=BATCH_S, repr=False)
     """Seconds that one batch spans.
 
-    Replays are known by the representation, which leaves these three out: what runs keeps its plan."""
+    Replays are known by the representation, which leaves these out: what runs keeps its plan."""
     grids: GridUse = "cost"
     """Whether stores are laid out as grids: where that costs least, never, or all of them somehow, for
     tests (`optimizer.partitioning.matrix`)."""
+    memory_limit: float | None = field(default=None, repr=False)
+    """Bytes of state that may be in memory, where the cost is by cores: memory has the price then at which a
+    plan fits (`optimizer.planner.memory_price`). It may differ from one start of a job to the next."""
+    memory_price: float | None = field(default=None, repr=False)
+    """Cores per GB that a plan within a memory limit was chosen by; None: `storage_weight` has it."""
     stay_discount: float = 0.02
     """Fraction taken off the cost of what the running plan has already while methods choose, so
     that a switch must earn its price; reported costs are without it."""
@@ -205,7 +227,8 @@ class Options:
         """The objective that these options ask for."""
         if self.cost == "messages":
             return Messages(self.probe_weight, self.storage_weight)
-        return Processor(self.coefficients, self.batch_s, self.storage_weight * MEMORY_PRICE / CORES / 1e9)
+        price = self.storage_weight * MEMORY_PRICE if self.memory_price is None else self.memory_price
+        return Processor(self.coefficients, self.batch_s, price / CORES / 1e9)
 
 
 @dataclass(frozen=True, slots=True)

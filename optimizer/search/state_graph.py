@@ -25,7 +25,6 @@ from optimizer.search.join_graph import (
 from optimizer.search.pricing import StepLoad
 from optimizer.search.problem import Attribute, JoinQuery, Options, Problem, Solution
 from optimizer.search.states import State, Step, StoreSite, Target
-from optimizer.search.widths import POSITION_BYTES
 
 
 class StateGraph:
@@ -256,12 +255,9 @@ class StateGraph:
             *self._reach[store.index],
             self.sites[store.index].tasks,
             self.model.checks(fresh, self.names(store)[0]),
-            self._bytes_of(source),
-            self._bytes_of(target),
+            self.model.bytes(*self.names(source)),
+            self.model.bytes(*self.names(target)),
         )
-
-    def _bytes_of(self, state: State) -> float:
-        return POSITION_BYTES + sum(self.relations[i].bytes for i in state.members)
 
     # -- questions ------------------------------------------------------------------
 

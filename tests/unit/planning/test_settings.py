@@ -25,6 +25,8 @@ NO_SETTINGS = {
     *("probe_weight", "tree_bounds", "time_limit_s", "relative_gap", "seed", "stay_discount"),
     # A running job has as many partitions as it began with, and refuses more tasks.
     "task_tuples",
+    # The limit of a job is set with its memory, and has the price found.
+    *("memory_limit", "memory_price"),
     # Measured of the machine, and known of the topology.
     *("coefficients", "batch_s"),
 }
