@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 
 from pydantic import TypeAdapter
@@ -60,6 +60,15 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True)
+class Planning:
+    """How a topology's plans are chosen."""
+
+    planner: PlannerSettings = field(default_factory=PlannerSettings)
+    memory_limit: int | None = None
+    """Bytes of its stores that may be in memory."""
+
+
+@dataclass(frozen=True, slots=True)
 class Others:
     """The queries that a topology answers besides a draft."""
 
@@ -68,7 +77,7 @@ class Others:
     """Of their versions, in the order in which they are planned."""
     versions: Mapping[int, VersionText]
     """Of these, and of all that they read."""
-    planner: PlannerSettings
+    planning: Planning
 
 
 def registered_statistics(catalog: Catalog, estimates: tuple[tuple[str, float], ...]) -> StatisticsProvider:
@@ -93,30 +102,31 @@ def plan_quickly(
     statistics: StatisticsProvider,
     texts: Mapping[str, str],
     tasks: int,
-    planner: PlannerSettings,
+    planning: Planning,
 ) -> Plan:
     """A plan made in the time that a user waits; `texts` has the queries' SQL by name."""
+    planner = planning.planner
     method = DRAFT_METHOD if planner.method == "ilp" else planner.method
-    options = planner.options(time_limit_s=DRAFT_SECONDS)
+    options = planner.options(time_limit_s=DRAFT_SECONDS, memory_limit=planning.memory_limit)
     return plan(queries, catalog, statistics, method, options, "everything", tasks=tasks, texts=texts)
 
 
 @lru_cache(maxsize=32)
-def _base(queries: tuple[Query, ...], registered: Registered, planner: PlannerSettings) -> Plan:
+def _base(queries: tuple[Query, ...], registered: Registered, planning: Planning) -> Plan:
     """The plan that one more query is compared with, the same while it is being typed."""
-    return plan_quickly(queries, registered.catalog, registered.statistics, {}, registered.tasks, planner)
+    return plan_quickly(queries, registered.catalog, registered.statistics, {}, registered.tasks, planning)
 
 
 def _compared(others: Others, registered: Registered) -> Plan:
     parsed = parse_texts(others.versions, registered.catalog)
-    return _base(tuple(parsed[key] for key in others.keys), registered, others.planner)
+    return _base(tuple(parsed[key] for key in others.keys), registered, others.planning)
 
 
 def _alone(query: Query, sql: str, registered: Registered, others: Others | None) -> Plan:
     """A plan for the query alone, as the topology that it would join plans."""
-    planner = PlannerSettings() if others is None else others.planner
+    planning = Planning() if others is None else others.planning
     texts = {query.name: sql}
-    return plan_quickly([query], registered.catalog, registered.statistics, texts, registered.tasks, planner)
+    return plan_quickly([query], registered.catalog, registered.statistics, texts, registered.tasks, planning)
 
 
 def explain(query: Query, sql: str, registered: Registered, others: Others | None) -> dict[str, object]:
@@ -252,21 +262,22 @@ def alternatives(
     """A topology's queries under each method, by what its plan was made from."""
     parsed = parse_texts(others.versions, registered.catalog)
     queries = tuple(parsed[key] for key in others.keys)
-    planners = (replace(others.planner, method=method) for method in methods)
-    return tuple(_alternative(queries, registered, measured, planner) for planner in planners)
+    planners = (replace(others.planning.planner, method=method) for method in methods)
+    ways = (replace(others.planning, planner=planner) for planner in planners)
+    return tuple(_alternative(queries, registered, measured, way) for way in ways)
 
 
 @lru_cache(maxsize=32)
 def _alternative(
-    queries: tuple[Query, ...], registered: Registered, measured: str, planner: PlannerSettings
+    queries: tuple[Query, ...], registered: Registered, measured: str, planning: Planning
 ) -> Alternative:
     learnt = read_learnt(measured)
     below = registered.statistics
     statistics = below if learnt is None else LayeredStatistics((learnt.measured, below))
-    made = plan_quickly(queries, registered.catalog, statistics, {}, registered.tasks, planner)
+    made = plan_quickly(queries, registered.catalog, statistics, {}, registered.tasks, planning)
     cost = made.cost
     return Alternative(
-        method=planner.method,
+        method=planning.planner.method,
         cost={**asdict(cost), "total": cost.total},
         stores=len(made.graph.stores),
         steps=sum(isinstance(rule, ProbeRule) for rule in made.graph.rules),
@@ -307,5 +318,5 @@ def estimates(
 
 def _estimated(query: Query, sql: str, registered: Registered, statistics: StatisticsProvider) -> Estimated:
     texts = {query.name: sql}
-    made = plan_quickly([query], registered.catalog, statistics, texts, registered.tasks, PlannerSettings())
+    made = plan_quickly([query], registered.catalog, statistics, texts, registered.tasks, Planning())
     return estimate(made.graph, statistics)

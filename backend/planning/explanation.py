@@ -8,7 +8,7 @@ from backend.bounded import pool
 from backend.bounded.caller import Caller
 from backend.catalog.language import texts_of
 from backend.planning import drafting
-from backend.planning.drafting import Others, Registered
+from backend.planning.drafting import Others, Planning, Registered
 from backend.streams.queries import selectivities
 from backend.topologies.models import Topology, TopologyQuery
 from optimizer.logical.catalog import Catalog
@@ -29,6 +29,11 @@ def explain(
     )
 
 
+def planning_of(topology: Topology) -> Planning:
+    """How a topology's plans are chosen."""
+    return Planning(topology.planner_settings, topology.memory_limit_bytes)
+
+
 def registered(catalog: Catalog) -> Registered:
     """What plans are made from, besides queries."""
     return Registered(catalog, selectivities(), int(settings.MILLRACE_PARALLELISM))
@@ -45,7 +50,7 @@ def compared_with(query: Query, name: str | None) -> tuple[Topology, Others] | N
         return None
     answered = target.answered.exclude(query__name=query.name)
     keys = tuple(answered.values_list("version_id", flat=True))
-    return (target, Others(target.name, keys, texts_of(keys), target.planner_settings)) if keys else None
+    return (target, Others(target.name, keys, texts_of(keys), planning_of(target))) if keys else None
 
 
 def _comparable(query: Query, name: str | None) -> Topology | None:

@@ -155,8 +155,7 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
         return False
     cause = "; ".join(map(str, resized))
     if not resized:
-        options = topology.planner_settings.options(time_limit_s=settings.MILLRACE_PLAN_SECONDS)
-        weighed = weigh(running, made.graph, learnt, options, epoch.event_seconds, HORIZON_SECONDS)
+        weighed = weigh(running, made.graph, learnt, made.options, epoch.event_seconds, HORIZON_SECONDS)
         if not weighed.worthwhile:
             _expect(topology, running, learnt, registered)
             return False

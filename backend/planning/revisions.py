@@ -128,7 +128,9 @@ def plan_deployed(
         with_tasks(catalog, _tasks_in_use(topology) if tasks is None else tasks),
         declared if learnt is None else LayeredStatistics((learnt.measured, declared)),
         planner.method,
-        planner.options(time_limit_s=settings.MILLRACE_PLAN_SECONDS),
+        planner.options(
+            time_limit_s=settings.MILLRACE_PLAN_SECONDS, memory_limit=topology.memory_limit_bytes
+        ),
         # Stores keep every column and tuple, so that a query over stored streams answers at once.
         "everything",
         tasks=int(settings.MILLRACE_PARALLELISM),

@@ -37,19 +37,6 @@ def tasks(text: str) -> int:
     return int(text)
 
 
-def size(text: str) -> int:
-    """A number of bytes, at least 1.
-
-    >>> size("1000"), size("2 MiB")
-    (1000, 2097152)
-    """
-    match = re.fullmatch(r"\s*(\d{1,15})\s*(B|KiB|MiB|GiB|TiB)?\s*", text)
-    if match is None or int(match.group(1)) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} instead of a number of bytes such as 1000000 or 64MiB")
-    return int(match.group(1)) << (10 * _BINARY.index(match.group(2) or "B"))
-
-
-_BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 _UNITS_US = {
     "millisecond": 1_000,
     "ms": 1_000,

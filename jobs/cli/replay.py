@@ -305,7 +305,7 @@ def _policy(given: argparse.Namespace, planner: PlannerSettings, workload: Workl
         schedule=schedule,
         evolves=bool(schedule.batches),
         batch_rows=given.batch_rows or DEFAULT_BATCH_ROWS,
-        options=planner.options(coefficients=given_coefficients(given)),
+        options=planner.options(coefficients=given_coefficients(given), memory_limit=given.memory_limit),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from jobs.cli.options import MEMORY, STATE, count, size, tasks
+from jobs.cli.options import MEMORY, STATE, count, tasks
 from jobs.spark.session import processors
+from optimizer.algebra.settings import size
 from optimizer.cli.setting_options import add_calibration, add_settings
 from optimizer.planner.settings import PlannerSettings
 

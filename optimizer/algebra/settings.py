@@ -11,6 +11,8 @@ title and docstring of a field are its label and help. Its JSON Schema may also 
 
 from __future__ import annotations
 
+import argparse
+import re
 from abc import ABC
 from collections.abc import Mapping
 from functools import cache
@@ -136,3 +138,18 @@ def plain_kind(field: Mapping[str, Any]) -> Mapping[str, Any]:
     found: Mapping[str, Any]
     found = next((one for one in field.get("anyOf", ()) if one.get("type") != "null"), field)
     return found
+
+
+def size(text: str) -> int:
+    """A number of bytes, at least 1.
+
+    >>> size("1000"), size("2 MiB")
+    (1000, 2097152)
+    """
+    match = re.fullmatch(r"\s*(\d{1,15})\s*(B|KiB|MiB|GiB|TiB)?\s*", text)
+    if match is None or int(match.group(1)) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} instead of a number of bytes such as 1000000 or 64MiB")
+    return int(match.group(1)) << (10 * _BINARY.index(match.group(2) or "B"))
+
+
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB")

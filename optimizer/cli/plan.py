@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -18,7 +17,9 @@ from typing import NoReturn
 
 from optimizer.algebra.errors import Infeasible, InputError, Place
 from optimizer.algebra.identifiers import nearest
+from optimizer.algebra.settings import size
 from optimizer.cli.convert import run_convert
+from optimizer.cli.options import count, not_negative, positive
 from optimizer.cli.setting_options import add_calibration, add_settings, given_coefficients, given_settings
 from optimizer.explain import Explanation, draw, explain, to_json, to_text
 from optimizer.physical.graph import PhysicalGraph, graph_schema
@@ -76,6 +77,7 @@ def explained(given: argparse.Namespace) -> tuple[Explanation, PhysicalGraph]:
             time_limit_s=given.time_limit,
             coefficients=given_coefficients(given),
             task_tuples=given.task_tuples,
+            memory_limit=given.memory_limit,
         ),
         retain=given.retain,
         tasks=given.parallelism,
@@ -129,23 +131,30 @@ def _add_planning(planning: argparse.ArgumentParser) -> None:
     add_settings(planning, PlannerSettings)
     add_calibration(planning)
     planning.add_argument(
-        "--time-limit", type=_positive, default=10.0, metavar="S", help="seconds for solving"
+        "--time-limit", type=positive, default=10.0, metavar="S", help="seconds for solving"
     )
     planning.add_argument(
         "--task-tuples",
-        type=_positive,
+        type=positive,
         metavar="T",
         help="stored tuples that one task holds: every store gets as many tasks as it needs",
     )
     planning.add_argument(
+        "--memory-limit",
+        type=size,
+        metavar="BYTES",
+        help="how much of the stores may be in memory, 64MiB and the like too: memory has the price at which "
+        "a plan by cores fits",
+    )
+    planning.add_argument(
         "--tree-bounds",
-        type=_not_negative,
+        type=not_negative,
         nargs=2,
         metavar=("L", "U"),
         help="merging materializes what sends more than L tuples within the longest window and holds fewer "
         "than U (default: half and twice the largest input)",
     )
-    planning.add_argument("--parallelism", type=_count, default=1, metavar="N", help="tasks per store")
+    planning.add_argument("--parallelism", type=count, default=1, metavar="N", help="tasks per store")
     planning.add_argument(
         "--retain", choices=("needed", "everything"), default="needed", help="what base stores keep"
     )
@@ -156,33 +165,3 @@ def _add_planning(planning: argparse.ArgumentParser) -> None:
     shown = planning.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="explain as one JSON object")
     shown.add_argument("--graph", action="store_true", help="explain as nodes and edges in one JSON object")
-
-
-def _positive(text: str) -> float:
-    value = _finite(text)
-    if value <= 0:
-        raise argparse.ArgumentTypeError(f"found {text}, expected a number above 0")
-    return value
-
-
-def _not_negative(text: str) -> float:
-    value = _finite(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"found {text}, expected a number of at least 0")
-    return value
-
-
-def _finite(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number") from None
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"found {text}, expected a finite number")
-    return value
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 10_000:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number from 1 to 10000")
-    return int(text)

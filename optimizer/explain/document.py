@@ -14,6 +14,7 @@ from optimizer.explain.stores import OtherPartitioning, WithoutResult
 from optimizer.logical.retention import Retention
 from optimizer.logical.window import Window
 from optimizer.physical.graph import GraphFunction
+from optimizer.planner.memory_price import PricedMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +152,5 @@ class Explanation:
     looked at, so a cheaper plan may exist."""
     messages: CostByKind | None = None
     """Beside a cost in cores: that of the literature."""
+    memory: PricedMemory | None = None
+    """What a memory limit does to the plan; None without one."""

@@ -101,6 +101,7 @@ class _Writer:
             functions=plan.graph.functions,
             narrowed=narrowed(plan.translation.problem, plan.options.mirs and plan.method != "flat"),
             messages=None if self.loads is None else told,
+            memory=plan.memory,
         )
 
     def _in_cores(self) -> CostInCores:

@@ -41,6 +41,8 @@ def _lines(explanation: Explanation, timings: bool) -> Iterator[str]:
         yield f"bound {_number(explanation.bound)}, gap {100 * explanation.gap:.2f} %"
     else:
         yield "bound unknown: this method proves nothing"
+    if explanation.memory is not None:
+        yield str(explanation.memory)
     state = explanation.state
     if state.low < state.high:
         yield f"state {_number(state.expected)} tuples, {_number(state.low)} to {_number(state.high)}"

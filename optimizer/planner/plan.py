@@ -27,6 +27,7 @@ from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.validate import validate
 from optimizer.planner.components import QueryComponent, answers, answers_alone, side_by_side
 from optimizer.planner.context import SOLVING_PHASES, PlanningContext, stage_name
+from optimizer.planner.memory_price import Needs, PricedMemory, Within, plan_within
 from optimizer.planner.plan_in_use import CompatibilityKey, Running
 from optimizer.search.problem import Cost, Options, Solution, Status
 from optimizer.statistics import (
@@ -69,6 +70,8 @@ class Plan:
     """Wall time of planning, all of it."""
     branches: tuple[Planned, ...] = ()
     """The queries that stand for branches of others."""
+    memory: PricedMemory | None = None
+    """What `Options.memory_limit` did to it; None without one, or by messages."""
 
     @property
     def cost(self) -> Cost:
@@ -99,7 +102,8 @@ class Plan:
         """
         proves = all(part.solution.bound is not None for part in self.components)
         if self.solution.bound is not None:
-            return self.solution.bound + self._overhead
+            # Sums in another order differ in their last bits.
+            return min(self.solution.bound + self._overhead, self.cost.total)
         if not proves:
             return None
         problems = [
@@ -257,7 +261,6 @@ def plan(
         KeyError: there is no such method or stage, or a query reads a stream that the catalog lacks.
         optimizer.algebra.errors.Infeasible: the options admit no plan.
     """
-    began = perf_counter()
     options = options or Options()
     if batch_s > 0 and options.cost == "cores":
         # In coarse steps: a plan in use is one under other options as soon as these differ.
@@ -272,11 +275,31 @@ def plan(
     context = PlanningContext(
         catalog, known, method, options, retain, tasks, horizon_s, batch_s=batch_s, texts=texts or {}
     )
+
+    def make(price: Within | None = None) -> Plan:
+        asked = context if price is None else replace(context, options=priced(options, price))
+        return _planned(asked, queries, branches, running, stage)
+
+    if options.memory_limit is None or options.cost != "cores":
+        return make()
+    began = perf_counter()
+    made, budget = plan_within(options.memory_limit, options.batch_s, make, _needs)
+    return replace(made, memory=budget, seconds=perf_counter() - began)
+
+
+def _planned(
+    context: PlanningContext,
+    queries: Sequence[Query],
+    branches: tuple[Planned, ...],
+    running: Running | None,
+    stage: str | None,
+) -> Plan:
+    began = perf_counter()
     before: tuple[QueryComponent, ...] = ()
     if running is not None and running.key == CompatibilityKey.of(context):
         before = running.components
         context = replace(context, copies=running.copies)
-    if method == "individual":
+    if context.method == "individual":
         made = lower_apart(context, answers_alone(context, queries, before, stage), stage)
     else:
         made = lower_together(context, answers(context, queries, before, stage), stage)
@@ -285,7 +308,14 @@ def plan(
         if stage_name(phase) in behind:
             made = phase(made)
     validate(made.graph, {terms.query.name: conditions_of(terms) for terms in made.translation.queries})
-    graph = with_holds(made.graph, branches, catalog, retain=retain, tasks=tasks, texts=context.texts)
+    graph = with_holds(
+        made.graph,
+        branches,
+        context.catalog,
+        retain=context.retain,
+        tasks=context.tasks,
+        texts=context.texts,
+    )
     return replace(
         made,
         graph=graph,
@@ -293,6 +323,16 @@ def plan(
         seconds=perf_counter() - began,
         branches=branches,
     )
+
+
+def priced(options: Options, within: Within) -> Options:
+    """The options of one try to fit a memory limit."""
+    return replace(options, memory_price=within.price, time_limit_s=within.share * options.time_limit_s)
+
+
+def _needs(made: Plan) -> Needs:
+    pricing = made.options.pricing
+    return Needs(pricing.unit * made.cost.probe, made.cost.storage / pricing.memory)
 
 
 def lower_together(

@@ -34,8 +34,8 @@ class CompatibilityKey:
 
     @classmethod
     def of(cls, context: PlanningContext) -> CompatibilityKey:
-        """A context's key, without how long and from which seed it searches."""
-        options = replace(context.options, time_limit_s=0.0, seed=0)
+        """A context's key, without what may change from one planning to the next."""
+        options = replace(context.options, time_limit_s=0.0, seed=0, memory_limit=None, memory_price=None)
         return cls(context.method, options, context.retain, context.tasks, context.horizon_s)
 
 

@@ -26,7 +26,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jobs.cli.options import size
 from jobs.join.index_columns import limit_of
 from jobs.plan.columns import needed_columns
 from jobs.plan.index import index_of
@@ -38,6 +37,7 @@ from jobs.storage.run import RunRef
 from jobs.worker.exchange import Outbox, Row, open_wires
 from jobs.worker.ingest import ingest
 from jobs.worker.level import work_stage
+from optimizer.algebra.settings import size
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.planner.plan import plan
 from optimizer.statistics import statistics_of_workload

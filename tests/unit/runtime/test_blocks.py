@@ -9,13 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from jobs.cli.options import size
 from jobs.plan.tuples import ARRIVAL
 from jobs.storage.chunked_scan import pieces
 from jobs.storage.memory_budget import SMALLEST_SHARE_BYTES, share
 from jobs.storage.run import RunRef, StateRoot
 from jobs.storage.run_index import BLOCK_ROWS, Keys, RunIndex, describe
 from optimizer.algebra.errors import InputError
+from optimizer.algebra.settings import size
 
 
 def index(frame: pl.DataFrame, *columns: str) -> RunIndex:
