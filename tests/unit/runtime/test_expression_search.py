@@ -205,6 +205,28 @@ def test_constants_beyond_their_type_are_errors(text: str) -> None:
         read(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DATE '0001-01-01' - 1",
+        "DATE '0001-01-01' - 719163",
+        "DATE '9999-12-31' + 1",
+        "TIMESTAMP '0001-01-01 00:00:00' - INTERVAL 1 SECOND",
+        "TIMESTAMP '9999-12-31 23:59:59' + INTERVAL 1 SECOND",
+        "STRPTIME('-infinity', '%Y')",
+        "CAST(STRPTIME('-infinity', '%Y') AS DATE)",
+        "STRPTIME('infinity', '%Y')",
+    ],
+)
+def test_constants_beyond_what_python_knows_are_themselves(text: str) -> None:
+    """Python's DuckDB shows all that lies before the year 1, or behind 9999, as one moment."""
+    with duckdb.connect() as connection:
+        ((wanted,),) = connection.execute(f"SELECT CAST({text} AS VARCHAR)").fetchall()
+    given = rows(string0=[""])
+    assert polars_values(given, [read(f"CAST({text} AS STRING)")])["e0"].to_list() == [wanted]
+    assert polars_values(given, [read(f"CAST({text} AS STRING) || string0")])["e0"].to_list() == [wanted]
+
+
 MOMENT_FUNCTIONS = ("year", "month", "day", "hour", "minute", "second", "day_of_week", "epoch")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from datetime import MAXYEAR, date, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from functools import cache
 
 import duckdb
@@ -56,8 +56,8 @@ def fold(expression: Call) -> Expression:
     match expression.type, value:
         case kind, None:
             return Literal(None, kind)
-        case ((T.TIMESTAMP | T.DATE), date()) if value.year == MAXYEAR:
-            # What lies beyond, as infinity does, is shown as the last moment that Python knows.
+        case ((T.TIMESTAMP | T.DATE), date()) if value.year in (MINYEAR, MAXYEAR):
+            # What lies beyond, as infinities do, is shown as the first or last moment that Python knows.
             return expression
         case T.TIMESTAMP, datetime():
             return Literal(value.isoformat(), T.TIMESTAMP)
