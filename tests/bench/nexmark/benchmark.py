@@ -76,7 +76,7 @@ class Benchmark:
     def spark_alone(self, out: Path) -> dict[str, float]:
         """Spark, one query after the other in one process."""
         words = ["-m", "tests.bench.nexmark.spark", str(self.scratch / "spark"), str(out), *QUERIES]
-        seconds = python(words, flink.LIMIT_S)
+        seconds = python(words, flink.LIMIT_S * len(QUERIES))
         return self._sum(seconds, self._check(out, PARQUET))
 
     def _figures(self, seconds: float, results: int) -> dict[str, float]:

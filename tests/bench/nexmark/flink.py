@@ -12,6 +12,7 @@ from tests.bench.nexmark.events import LATENESS_S
 from tests.bench.nexmark.workload import FOLDER, connect, reference
 
 LIMIT_S = 600.0
+"""Of one job."""
 _TYPES = {
     "BIGINT": "BIGINT",
     "VARCHAR": "STRING",
