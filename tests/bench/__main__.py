@@ -26,6 +26,7 @@ from tests.bench.latency import benchmark as latency
 from tests.bench.live import benchmark as live
 from tests.bench.matrix import benchmark as matrix
 from tests.bench.memory import benchmark as memory
+from tests.bench.nexmark import benchmark as nexmark
 from tests.bench.pages import benchmark as pages
 from tests.bench.psp import benchmark as psp
 from tests.bench.queries import benchmark as queries
@@ -134,6 +135,11 @@ def _tpch_peers(folder: Path, scale: float, repeat: int, command: str) -> None:
         tpch_peers.run(Path(scratch), scale, repeat, command).write(folder)
 
 
+def _nexmark(folder: Path, scale: float, repeat: int, command: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        nexmark.run(Path(scratch), scale, repeat, command).write(folder)
+
+
 def _regret(folder: Path, scale: float, repeat: int, command: str) -> None:
     """Writes its JSON and Markdown section into the folder itself; `scale` is of the number of workloads."""
     regret.run(folder, scale, repeat, command)
@@ -169,6 +175,7 @@ BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     "tpch5": _tpch(5),
     "tpch10": _tpch(10),
     "tpch-peers": _tpch_peers,
+    "nexmark": _nexmark,
 }
 
 

@@ -6,6 +6,9 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
+from optimizer.algebra.errors import InputError
 from optimizer.logical.retention import retentions
 from optimizer.sql import parse_query
 from optimizer.workload import load_workload
@@ -45,6 +48,21 @@ def test_the_guide_keeps_tuples_as_long_as_it_says() -> None:
     assert told.splitlines() == [
         f"{one.alias} is kept {one.window.text}: {' and '.join(one.because)}" for one in kept
     ]
+
+
+def test_the_guide_says_which_queries_of_nexmark_run() -> None:
+    text, folder = (ROOT / "docs/guide/nexmark.md").read_text(), ROOT / "tests/bench/nexmark"
+    told = dict(re.findall(r"^\| (q\d+) \|[^|]*\| (yes|adapted|no) \|", text, re.MULTILINE))
+    workload = load_workload(folder)
+    assert list(told) == [f"q{number}" for number in range(23)]
+    assert {name for name, runs in told.items() if runs != "no"} == {q.name for q in workload.queries}
+    assert f"{len(workload.queries)} of its {len(told)} are" in text
+    refused, told_instead = re.findall(r"```(?:sql)?\n(.*?)```", text, re.DOTALL)
+    queries = [query for query in refused.split(";") if query.strip()]
+    assert len(queries) == list(told.values()).count("no")
+    for query, message in zip(queries, told_instead.splitlines(), strict=True):
+        with pytest.raises(InputError, match=re.escape(message)):
+            parse_query(query, "example", workload.catalog)
 
 
 def test_every_document_that_a_file_names_exists() -> None:

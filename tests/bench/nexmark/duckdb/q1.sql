@@ -1,0 +1,1 @@
+SELECT auction, bidder, price * 0.908::DOUBLE, dateTime, extra FROM bid

@@ -1,0 +1,1 @@
+SELECT auction, bidder, 0.908E0 * price, `dateTime`, extra FROM bid

@@ -1,0 +1,3 @@
+-- Every bid, unchanged.
+SELECT auction, bidder, price, dateTime, extra
+FROM bid
