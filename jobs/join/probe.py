@@ -20,6 +20,7 @@ import polars as pl
 
 from jobs.expressions.predicate_order import staged
 from jobs.join.hash_join import Buckets, integers
+from jobs.join.newest import newest_of_each
 from jobs.join.pair_counts import coincidence, counted_pairs
 from jobs.join.probe_plan import STORED_ARRIVAL, STORED_LATE, STORED_ORDINAL, ProbePlan, plan_of
 from jobs.join.range_join import Stretches, best_range, best_stretches, number_keys, pieces, stretches
@@ -113,7 +114,7 @@ def probe(
         if met is not None:
             if most is not None:
                 _refuse_too_many(met.height, most)
-            return met
+            return newest_of_each(met, plan.newest) if plan.newest else met
     conditions = staged(plan.costly, (*plan.conditions, plan.order) if fresh else plan.conditions)
     columns = [*(name for name, _ in plan.stored), ARRIVAL, ORDINAL, LATE]
     sought = {} if state.limit is None else _sought(plan, arriving)
@@ -132,6 +133,8 @@ def probe(
         except TooMany as error:
             raise TooMany(made + error.combinations) from error
         del stored
+        if plan.newest:
+            met = newest_of_each(met, plan.newest)
         found.append(met if state.limit is None else _detached(met))
         made += met.height
         if most is not None:

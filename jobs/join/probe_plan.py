@@ -88,6 +88,8 @@ class ProbePlan:
     kept: tuple[str, ...]
     """The columns of `outputs`, but for the position."""
     outputs: tuple[pl.Expr, ...]
+    newest: tuple[str, ...]
+    """By which of these columns the greatest partner alone is wanted, if there are any."""
     reaches: tuple[Reach, ...]
 
 
@@ -201,6 +203,7 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
             pl.col(ARRIVAL),
             *late,
         ),
+        newest=tuple(column_name(column) for column in rule.newest),
         reaches=reaches,
     )
 

@@ -143,7 +143,11 @@ def inner(query: SmallQuery) -> SmallQuery:
     assert made is not None
     named = [i.alias for i in query.inputs if i.joined not in ("EXISTS", "NOT EXISTS", "IN", "NOT IN")]
     times = [column(alias, "ts", T.TIMESTAMP) for alias in ([made.time] if made.time else named)]
-    return replace(query, outputs=(*query.outputs, *times), grouped=None)
+    # Of partners of one event time an as-of join takes the greatest by what is read of it.
+    used = {n for one in made.aggregates for n in (*one.of, one.where)} | {*made.keys}
+    first = column(query.inputs[0].alias, "id", T.BIGINT)
+    outputs = tuple(o if n in used else first for n, o in enumerate(query.outputs))
+    return replace(query, outputs=(*outputs, *times), grouped=None)
 
 
 def reference(query: SmallQuery, plain: str) -> str:
