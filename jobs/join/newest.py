@@ -43,13 +43,9 @@ def with_newest(found: Found, rows: pl.DataFrame, hits: pl.DataFrame | None) -> 
 
     Where there is none columns are NULL, or the row goes, if it must have one.
     """
-    here = [column_name(column) for _, column in found.taken]
+    names = [column_name(column) for column in found.newest]
     if hits is None:
-        empty = [pl.lit(None, DTYPES[column.type]).alias(column_name(column)) for _, column in found.taken]
+        empty = [pl.lit(None, DTYPES[column.type]).alias(column_name(column)) for column in found.newest]
         return rows.clear().with_columns(empty) if found.present else rows.with_columns(empty)
-    names = [column_name(column) for column, _ in found.taken]
-    newest = newest_of_each(hits, [column_name(column) for column in found.newest])
-    partners = newest.select(
-        ARRIVAL, *(pl.col(name).alias(new) for name, new in zip(names, here, strict=True))
-    )
+    partners = newest_of_each(hits, names).select(ARRIVAL, *names)
     return rows.join(partners, on=ARRIVAL, how="inner" if found.present else "left", maintain_order="left")

@@ -166,7 +166,7 @@ class _Writer:
         )
         looks: list[Look] = []
         chains = [
-            self.trees.chain(name, one, absence, found, wait_us, store, looks)
+            self.trees.chain(one, absence, found, wait_us, store, looks, self._settled_names(one))
             for absence, found in zip(branch.absences, waited, strict=True)
         ]
         times = tuple(
@@ -229,14 +229,17 @@ class _Writer:
         edge = self.trees.due(name, store, names, start, read, level, "home", None, store.id, identity)
         found = []
         for chain, absence in zip(chains, one.branch.absences, strict=True):
-            sent = in_order(chain.newest)
             answer = Edge(
-                digest("E", "found", chain.rule, identity), chain.rule, store.id, "home", None, level, sent
+                id=digest("E", "found", chain.rule, identity),
+                origin=chain.rule,
+                target=store.id,
+                kind="home",
+                key=None,
+                level=level,
+                columns=in_order(chain.newest),
             )
             self.trees.lead_on(chain.rule, answer)
-            here = names.get(absence.inputs[0].alias, "")
-            columns = tuple((column, Column(here, column.name, column.type)) for column in sent)
-            found.append(Found(answer.id, absence.present, chain.newest, columns))
+            found.append(Found(answer.id, absence.present, chain.newest))
         outputs = tuple((o.name, rename_inputs(o.expression, names)) for o in one.branch.outputs)
         self.rules[identity] = SettleRule(
             id=identity,

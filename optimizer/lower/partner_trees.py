@@ -86,22 +86,32 @@ class PartnerTrees:
 
     def chain(
         self,
-        name: str,
         one: Planned,
         absence: Absence,
         waited: Sequence[Wait],
         wait_us: int,
         held: GraphStore,
         looks: list[Look],
+        settled: Mapping[str, str],
     ) -> Chain:
-        """Write the tree that finds a branch's partners for one of its absences."""
+        """Write the tree that finds a branch's partners for one of its absences.
+
+        Args:
+            one: the branch.
+            absence: one of its.
+            waited: for the absence's aliases.
+            wait_us: how long combinations of the branch wait.
+            held: the store in which they do.
+            looks: what stores are looked into, added to.
+            settled: by alias, the inputs of results, which have what an as-of join finds.
+        """
         beside = tuple(item for item in one.branch.inputs if item.alias in absence.beside)
         inputs = (*beside, *absence.inputs)
         streams = {item.alias: item.stream for item in inputs}
         times = {a: Column(a, self.catalog[s].event_time, ColumnType.TIMESTAMP) for a, s in streams.items()}
         outputs = tuple(Output(item.alias, times[item.alias]) for item in beside)
-        kept = with_retentions(Query(name, inputs, absence.predicates, outputs, True), self.catalog)
-        (names,) = canonical_names([kept])
+        kept = with_retentions(Query("", inputs, absence.predicates, outputs, True), self.catalog)
+        (names,) = [settled] if absence.newest else canonical_names([kept])
         windows = {names[item.alias]: item.window for item in kept.inputs}
         start = names[beside[0].alias]
         pending = {over(p, names): inputs_of(p) for p in absence.predicates}
@@ -150,7 +160,9 @@ class PartnerTrees:
             else:
                 aliases = {canonical: a for a, canonical in names.items()}
                 read = {Column(aliases[c.input], c.name, c.type) for c in arriving}
-                edge = self.due(name, held, names, start, read, level, kind, key, store.id, identity)
+                edge = self.due(
+                    one.conjunctive.name, held, names, start, read, level, kind, key, store.id, identity
+                )
             self.rules[identity] = ProbeRule(
                 id=identity,
                 edge=edge.id,

@@ -341,9 +341,8 @@ class PhysicalGraph:
             stream.update(stream.pop("source") or {})
         for rule in document["rules"]:
             for part in (rule, *rule.get("found", ())):
-                for name in ("newest", "taken"):
-                    if part.get(name) == []:  # What only as-of joins have.
-                        del part[name]
+                if part.get("newest") == []:  # Only as-of joins have it.
+                    del part["newest"]
         if not self.holds:
             del document["holds"]
         for hold in document.get("holds", ()):

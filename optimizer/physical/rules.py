@@ -131,9 +131,7 @@ class Found:
     present: bool
     """True if a combination must have a partner there, false if it must have none, or need not."""
     newest: tuple[Column, ...] = ()
-    """If there are any, the greatest partner by these columns joins the combination."""
-    taken: tuple[tuple[Column, Column], ...] = ()
-    """(column of that partner, what it is called behind this rule)."""
+    """If there are any, the greatest partner by these columns joins the combination, with them."""
 
 
 @dataclass(frozen=True, slots=True)

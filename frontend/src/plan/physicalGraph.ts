@@ -157,7 +157,6 @@ export const found = z.object({
   edge: z.string(),
   newest: z.array(column).default([]),
   present: z.boolean(),
-  taken: z.array(z.tuple([column, column])).default([]),
 });
 export type Found = z.infer<typeof found>;
 
