@@ -7,12 +7,88 @@ they came nor the tasks in which they lie decide.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 
+from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import DTYPES
+from jobs.join.range_join import Bound, Range, Stretches, number_keys, stretches
 from jobs.plan.tuples import ARRIVAL, column_name
-from optimizer.physical.rules import Found
+from optimizer.algebra.expression import Call, Column, Literal, inputs_of
+from optimizer.algebra.udf_names import calls_user_function
+from optimizer.physical.rules import Found, ProbeRule
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """A look-up of the newest partner among tuples sorted by key and event time."""
+
+    range: Range
+    """The event times that partners may have."""
+    filters: tuple[pl.Expr, ...]
+    """Conditions on stored tuples alone: others are no candidates."""
+
+
+def latest_of(rule: ProbeRule) -> Latest | None:
+    """The look-up of a rule that wants the newest partner.
+
+    There is none if other conditions than equalities, the inequality of event times and windows decide who is
+    a candidate: then pairs are formed and checked.
+    """
+    if not rule.newest:
+        return None
+    filters: list[pl.Expr] = []
+    bounds: list[Bound] = []
+    for predicate in rule.predicates:
+        if calls_user_function(predicate):
+            return None
+        if inputs_of(predicate).isdisjoint(rule.bound):
+            filters.append(compile_expression(predicate))
+            continue
+        match predicate:
+            case Call(function="le" | "lt" as comparison, arguments=(stored, Column() as later)) if (
+                stored == rule.newest[0] and later.input in rule.bound
+            ):
+                bounds.append(Bound(pl.col(column_name(later)).to_physical(), comparison))
+            case Call(
+                function="le" | "lt",
+                arguments=(Call(function="subtract", arguments=(Column(), earlier)), Literal()),
+            ) if earlier == rule.newest[0]:
+                pass  # As a window: what it excludes it excludes of all older ones too.
+            case _:
+                return None
+    time = pl.col(column_name(rule.newest[0])).to_physical()
+    return Latest(Range(time, tuple(bounds)), tuple(filters)) if len(bounds) == 1 else None
+
+
+def latest_stretches(
+    latest: Latest,
+    arriving: pl.DataFrame,
+    stored: pl.DataFrame,
+    probe_keys: Sequence[str],
+    stored_keys: Sequence[str],
+) -> Stretches:
+    """Per arriving tuple, the newest stored ones of its key.
+
+    Several have one event time, if there are several. Windows that exclude them exclude all older ones.
+    """
+    if latest.filters:
+        stored = stored.filter(*latest.filters)
+    keys = number_keys(arriving, stored, probe_keys, stored_keys) if probe_keys else None
+    found = stretches(arriving, stored, latest.range, keys)
+    if not len(found.order):
+        return found
+    times = stored.select(latest.range.stored).to_series().to_numpy()[found.order]
+    fresh = np.concatenate(([True], times[1:] != times[:-1]))
+    if keys is not None:
+        numbers = keys.stored[found.order]
+        fresh[1:] |= numbers[1:] != numbers[:-1]
+    first_alike = np.maximum.accumulate(np.where(fresh, np.arange(len(fresh)), 0))
+    ends = found.begins + found.lengths
+    begins = np.where(found.lengths > 0, first_alike[np.maximum(ends, 1) - 1], found.begins)
+    return replace(found, begins=begins, lengths=ends - begins)
 
 
 def newest_of_each(pairs: pl.DataFrame, order: Iterable[str]) -> pl.DataFrame:

@@ -98,7 +98,11 @@ export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph 
   const inner = answering.flatMap(conditions).flatMap(conjuncts);
   const asked = lookingFor(roots, graph, queryName);
   const waiting = new Map(
-    asked.flatMap((node) => conditions(node).flatMap(conjuncts).map((one) => [one, waitsOf(node)] as const)),
+    asked.flatMap((node) =>
+      conditions(node)
+        .flatMap(conjuncts)
+        .map((one) => [one, waitsOf(node)] as const),
+    ),
   );
   const aliasOf = new Map(query.inputs.map((input) => [input.input, input.alias]));
   const filters = new Map<string, Set<string>>();
