@@ -77,7 +77,8 @@ def grouped(chance: Dice, query: SmallQuery) -> SmallQuery:
     if chance.random() < 0.4:
         outputs.append(reading(chance, T.BOOLEAN, [outputs[0].alias or query.inputs[0].alias], 1))
     positions = range(len(outputs))
-    keys = tuple(sorted(chance.sample(positions, chance.choice((0, 1, 1, min(2, len(outputs)))))))
+    able = [n for n in positions if outputs[n].aliases()]  # A number by itself is that of an output.
+    keys = tuple(sorted(chance.sample(able, min(len(able), chance.choice((0, 1, 1, min(2, len(outputs))))))))
     conditions = [n for n in positions if outputs[n].kind is T.BOOLEAN]
     aggregates = [_aggregate(chance, outputs, conditions) for _ in range(chance.choice((0, 1, 2, 3, 4)))]
     if not aggregates and slide_us is not None:
