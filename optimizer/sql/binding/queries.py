@@ -20,6 +20,7 @@ from optimizer.sql.binding.conditions import conjunct_nodes, read_conjuncts
 from optimizer.sql.binding.grouping import GroupReader, GroupTranslator, is_grouped, never_final
 from optimizer.sql.binding.outer.as_of import check_as_of
 from optimizer.sql.binding.outer.branching import (
+    JOIN_KINDS,
     JoinKind,
     Part,
     Unanswerable,
@@ -39,16 +40,6 @@ from optimizer.sql.grammar.syntax import read_condition
 
 MOST_INPUTS = 32
 """Streams of one query with those of its views: so many are planned in seconds, twice as many in a minute."""
-_JOINS: Mapping[str, JoinKind] = {
-    "": "INNER",
-    "INNER": "INNER",
-    "CROSS": "INNER",
-    **{f"{side}{outer}": side for side in ("LEFT", "RIGHT", "FULL") for outer in ("", " OUTER")},
-    "ASOF": "ASOF",
-    "ASOF INNER": "ASOF",
-    "ASOF LEFT": "ASOF LEFT",
-    "ASOF LEFT OUTER": "ASOF LEFT",
-}
 _JOIN_ARGUMENTS = frozenset({"this", "on", "using", "kind", "side", "method"})
 
 
@@ -112,14 +103,9 @@ class Reader:
 
     def _grouped(self, select: exp.Select) -> tuple[Grouping | None, list[Output]]:
         """The groups of SELECT, and its outputs over them; None with an error."""
-        streams = {item.alias: item.stream for item in self._inputs}
         own = frozenset().union(*(source.inputs for source in self._scope.sources))
-        times = {
-            alias: Column(alias, self._catalog[stream].event_time, ColumnType.TIMESTAMP)
-            for alias, stream in streams.items()
-            # What an as-of join finds is never the newest of a combination, and may be of any age.
-            if alias in own - self._found
-        }
+        # What an as-of join finds is never the newest of a combination, and may be of any age.
+        times = {alias: time for alias, time in self._times.items() if alias in own - self._found}
         translator = GroupTranslator(self._scope, self._catalog.functions, times)
         outputs = SelectList(self._text, self._scope, translator, self._report).outputs(select)
         if self.errors or not times:
@@ -195,7 +181,7 @@ class Reader:
         words = " ".join(
             str(join.args[part]) for part in ("method", "side", "kind") if join.args.get(part)
         ).upper()
-        kind = _JOINS.get(words)
+        kind = JOIN_KINDS.get(words)
         if kind is None:
             expected = "JOIN, LEFT, RIGHT or FULL JOIN ... ON, ASOF [LEFT] JOIN, CROSS JOIN or a comma"
             self.errors.append(self._text.error(keyword, "unsupported", f"{words} JOIN", expected))

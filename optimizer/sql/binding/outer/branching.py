@@ -20,6 +20,17 @@ from optimizer.logical.query import Absence, Branch, Input, Output
 from optimizer.sql.binding.scalar.constants import ConstantError, fold
 
 JoinKind: TypeAlias = Kind["INNER", "LEFT", "RIGHT", "FULL", "ASOF", "ASOF LEFT"]
+JOIN_KINDS: Mapping[str, JoinKind] = {
+    "": "INNER",
+    "INNER": "INNER",
+    "CROSS": "INNER",
+    **{f"{side}{outer}": side for side in ("LEFT", "RIGHT", "FULL") for outer in ("", " OUTER")},
+    "ASOF": "ASOF",
+    "ASOF INNER": "ASOF",
+    "ASOF LEFT": "ASOF LEFT",
+    "ASOF LEFT OUTER": "ASOF LEFT",
+}
+"""What the words before JOIN mean."""
 MOST_BRANCHES = 32
 """Of one query: so many are planned together in seconds."""
 _STRICT = frozenset({"comparison", "arithmetic"})
