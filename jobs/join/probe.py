@@ -20,6 +20,7 @@ import polars as pl
 
 from jobs.expressions.predicate_order import staged
 from jobs.join.hash_join import Buckets, integers
+from jobs.join.newest import latest_stretches, newest_of_each
 from jobs.join.pair_counts import coincidence, counted_pairs
 from jobs.join.probe_plan import STORED_ARRIVAL, STORED_LATE, STORED_ORDINAL, ProbePlan, plan_of
 from jobs.join.range_join import Stretches, best_range, best_stretches, number_keys, pieces, stretches
@@ -111,6 +112,7 @@ def probe(
         tables = {} if tables is None else tables
         met = _meet_few(index, rule, plan, state, reachable, arriving, fresh, tables)
         if met is not None:
+            met = newest_of_each(met, plan.newest) if plan.newest else met
             if most is not None:
                 _refuse_too_many(met.height, most)
             return met
@@ -132,6 +134,8 @@ def probe(
         except TooMany as error:
             raise TooMany(made + error.combinations) from error
         del stored
+        if plan.newest:
+            met = newest_of_each(met, plan.newest)
         found.append(met if state.limit is None else _detached(met))
         made += met.height
         if most is not None:
@@ -152,6 +156,9 @@ def _meet(
     most: int | None,
 ) -> pl.DataFrame:
     """All combinations with the given stored tuples."""
+    if plan.latest is not None:
+        found = latest_stretches(plan.latest, arriving, stored, plan.probe_keys, plan.stored_keys)
+        return _expand(plan, arriving, found, conditions, most)
     if not plan.probe_keys:
         return _expand(plan, arriving, best_stretches(arriving, stored, plan.ranges), conditions, most)
     pairs = float(arriving.height * stored.height)

@@ -10,6 +10,7 @@ from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import convert
 from jobs.join.emit import emit_columns
 from jobs.join.index_columns import lookups
+from jobs.join.newest import Latest, latest_of
 from jobs.join.range_join import Bound, Range
 from jobs.join.range_predicates import ranges_of
 from jobs.plan.event_time import FIRST_US, LAST_US, admits, earlier_than, later_than
@@ -88,6 +89,10 @@ class ProbePlan:
     kept: tuple[str, ...]
     """The columns of `outputs`, but for the position."""
     outputs: tuple[pl.Expr, ...]
+    newest: tuple[str, ...]
+    """By which of these columns the greatest partner alone is wanted, if there are any."""
+    latest: Latest | None
+    """How the newest partner is looked up, where that needs no pairs with older ones."""
     reaches: tuple[Reach, ...]
 
 
@@ -201,6 +206,8 @@ def _prepare(index: RuleIndex, rule: ProbeRule) -> ProbePlan:
             pl.col(ARRIVAL),
             *late,
         ),
+        newest=tuple(column_name(column) for column in rule.newest),
+        latest=None if equal else latest_of(rule),
         reaches=reaches,
     )
 

@@ -17,6 +17,7 @@ from jobs.aggregation.groups import finish, first_groups, merge, states_of
 from jobs.expressions.predicate_order import staged
 from jobs.failures.evaluation_errors import FailedCalls
 from jobs.join.emit import emit
+from jobs.join.newest import with_newest
 from jobs.partitioning.layout import NO_LAYOUTS, Layouts
 from jobs.partitioning.router import send
 from jobs.plan.event_time import FIRST_US, LAST_US, later_than
@@ -190,13 +191,15 @@ def aggregate(
 def settle(
     index: RuleIndex, rule: SettleRule, frames: Mapping[str, pl.DataFrame], failed: FailedCalls
 ) -> list[Result]:
-    """The results among what is due: that has partners, or none, as the rule asks."""
+    """The results among what is due, with partners or without, as the rule asks."""
     rows = frames.get(rule.edge)
     if rows is None:
         return []
     for found in rule.found:
         hits = frames.get(found.edge)
-        if hits is None:
+        if found.newest:
+            rows = with_newest(found, rows, hits)
+        elif hits is None:
             rows = rows.clear() if found.present else rows
         else:
             rows = rows.join(

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from hashlib import blake2b
 from typing import TypeAlias
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | None"
+
+ADDED: Mapping[str, bool] = {"added": True}
+"""Metadata of a field that identities leave out at its default, as before it was there."""
 
 
 class Scalar(ABC):
@@ -64,5 +68,7 @@ def _plain(part: object) -> Plain:
         case frozenset() | set():
             return ["set", *sorted((_plain(item) for item in part), key=json.dumps)]
     if is_dataclass(part) and not isinstance(part, type):
-        return [type(part).__name__, *(_plain(getattr(part, field.name)) for field in fields(part))]
+        values = ((field, getattr(part, field.name)) for field in fields(part))
+        told = (v for field, v in values if "added" not in field.metadata or v != field.default)
+        return [type(part).__name__, *map(_plain, told)]
     raise TypeError(f"cannot build an identity from {type(part).__name__}")

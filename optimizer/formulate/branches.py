@@ -57,6 +57,7 @@ def _held(branch: Branch, catalog: Catalog) -> tuple[Output, ...]:
     }
     for expression in (
         *(output.expression for output in branch.outputs),
+        *branch.residuals,
         *(predicate for absence in branch.absences for predicate in absence.predicates),
     ):
         read |= {column for column in columns_of(expression) if column.input in aliases}

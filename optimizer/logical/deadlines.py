@@ -15,7 +15,7 @@ from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.event_time.bounds import TimeBounds, close
 from optimizer.logical.event_time.conditions import time_constraints
-from optimizer.logical.query import Absence, Branch, Input, Query
+from optimizer.logical.query import Absence, Branch, Input, Output, Query
 from optimizer.logical.retention import window_constraints, with_retentions
 from optimizer.logical.window import UNBOUNDED, Sliding, Window, union
 
@@ -95,7 +95,8 @@ def needed_windows(query: Query, catalog: Catalog) -> tuple[Input, ...]:
         return with_retentions(query, catalog).inputs
     windows: dict[str, list[Window]] = {item.alias: [] for item in query.inputs}
     for branch in query.branches:
-        own = Query(query.name, branch.inputs, branch.predicates, branch.outputs, True)
+        times = tuple(Output(item.alias, _time(item, catalog)) for item in branch.inputs)
+        own = Query(query.name, branch.inputs, branch.predicates, times, True)
         for item in with_retentions(own, catalog).inputs:
             windows[item.alias].append(item.window)
         for absence in branch.absences:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from optimizer.algebra.expression import Expression, inputs_of
+from optimizer.algebra.digest import ADDED
+from optimizer.algebra.expression import Column, Expression, columns_of, inputs_of
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.grouping import GROUP, Grouping
+from optimizer.logical.stream import Stream
 from optimizer.logical.window import UNBOUNDED, Window
 
 
@@ -33,7 +35,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """Partners that a combination must not have, or one that it must have.
+    """Partners that a combination must not have or must have, or the newest.
 
     Windows hold between any two of the aliases that it reads, as in a query over them.
     """
@@ -46,6 +48,9 @@ class Absence:
     """Over both."""
     present: bool = False
     """True if a partner must be there."""
+    newest: bool = field(default=False, metadata=ADDED)
+    """True if the newest partner, of a single stream, joins the combination (as-of join). Of several of one
+    event time that is the greatest by the columns that are read of it, in the order of their declaration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,13 @@ class Branch:
     """With NULL in place of the columns of aliases that the branch does without."""
     absences: tuple[Absence, ...]
     cross_join: bool
+    residuals: tuple[Expression, ...] = field(default=(), metadata=ADDED)
+    """Conditions that read what as-of joins find, on results alone."""
+
+    @property
+    def newest(self) -> tuple[Absence, ...]:
+        """Those whose partner joins the combination."""
+        return tuple(absence for absence in self.absences if absence.newest)
 
     @property
     def text(self) -> str:
@@ -65,8 +77,25 @@ class Branch:
         told = [", ".join(item.alias for item in self.inputs)]
         for absence in self.absences:
             names = ", ".join(item.alias for item in absence.inputs)
-            told.append(f"{'with' if absence.present else 'without'} {names}")
+            word = "as of" if absence.newest else "with" if absence.present else "without"
+            told.append(f"{word} {names}")
         return " ".join(told)
+
+
+def newest_columns(branch: Branch, alias: str, stream: Stream) -> tuple[Column, ...]:
+    """The columns that say which of an alias' newest tuples is the partner.
+
+    The greatest is. They are what results, and conditions on results alone, read of it.
+    """
+    outputs = (output.expression for output in branch.outputs)
+    read = {column for one in (*outputs, *branch.residuals) for column in columns_of(one)}
+    declared = [name for name, _ in stream.columns if name != stream.event_time]
+    return tuple(
+        sorted(
+            (column for column in read if column.input == alias and column.name in declared),
+            key=lambda column: declared.index(column.name),
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)

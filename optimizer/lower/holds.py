@@ -8,28 +8,27 @@ is needed; they then keep it as much longer as combinations wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from optimizer.algebra.digest import digest
-from optimizer.algebra.expression import Column, columns_of, inputs_of, rename_inputs
+from optimizer.algebra.expression import Column, columns_of, rename_inputs
 from optimizer.algebra.types import ColumnType
 from optimizer.formulate.branches import Planned, held_column
-from optimizer.formulate.model import Retain, over
-from optimizer.logical.canonical_inputs import canonical_input, canonical_names
+from optimizer.formulate.model import Retain
+from optimizer.logical.canonical_inputs import canonical_input
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.deadlines import Wait, longest_wait_us, needed_windows, waits
-from optimizer.logical.query import Absence, Output, Query
-from optimizer.logical.retention import with_retentions
-from optimizer.logical.window import UNBOUNDED, Sliding
+from optimizer.logical.deadlines import longest_wait_us, needed_windows, waits
+from optimizer.logical.query import Branch, Query
+from optimizer.logical.window import Sliding
 from optimizer.lower.groups import GroupWriter, answered
-from optimizer.lower.partner_stores import PartnerStores, in_order, joined_on, probing
+from optimizer.lower.partner_stores import PartnerStores, in_order
+from optimizer.lower.partner_trees import Chain, PartnerTrees
 from optimizer.lower.text import query_text
 from optimizer.lower.to_graph import called_functions
-from optimizer.physical.equalities import split_conditions
 from optimizer.physical.graph import (
     Edge,
-    EdgeKind,
     GraphQuery,
     GraphStore,
     GraphStream,
@@ -92,6 +91,7 @@ class _Writer:
     rules: dict[str, Rule] = field(init=False)
     streams: dict[str, GraphStream] = field(init=False)
     partners: PartnerStores = field(init=False)
+    trees: PartnerTrees = field(init=False)
     holds: list[Hold] = field(init=False, default_factory=list)
     names: dict[str, Mapping[str, str]] = field(init=False, default_factory=dict)
     """By conjunctive query, alias -> canonical input."""
@@ -104,6 +104,7 @@ class _Writer:
         self.partners = PartnerStores(
             self.stores, self.edges, self.rules, self.streams, self.catalog, self.retain, self.tasks
         )
+        self.trees = PartnerTrees(self.planned, self.catalog, self.edges, self.rules, self.partners)
         for query in self.graph.queries:
             self.names[query.name] = {item.alias: item.input for item in query.inputs}
 
@@ -164,10 +165,10 @@ class _Writer:
             if not isinstance(rule, StoreRule) and any(emit.query == name for emit in rule.emits)
         )
         looks: list[Look] = []
-        chains: list[tuple[str, int, bool]] = []
-        """(last rule, its level, whether a partner must be there) of each absence."""
-        for absence, found in zip(branch.absences, waited, strict=True):
-            chains.append((*self._chain(name, one, absence, found, wait_us, store, looks), absence.present))
+        chains = [
+            self.trees.chain(one, absence, found, wait_us, store, looks, self._settled_names(one))
+            for absence, found in zip(branch.absences, waited, strict=True)
+        ]
         times = tuple(
             held_column(Column(item.alias, self.catalog[item.stream].event_time, ColumnType.TIMESTAMP))
             for item in branch.inputs
@@ -215,23 +216,30 @@ class _Writer:
         self.rules[kept.id] = kept
         return edge.id
 
-    def _settle(self, one: Planned, store: GraphStore, chains: list[tuple[str, int, bool]]) -> None:
-        name, names = one.conjunctive.name, self.names[one.conjunctive.name]
-        level = max(level for _, level, _ in chains) + 1
-        identity = digest("T", store.id, [rule for rule, _, _ in chains])
+    def _settle(self, one: Planned, store: GraphStore, chains: list[Chain]) -> None:
+        name, names = one.conjunctive.name, self._settled_names(one)
+        level = max(chain.level for chain in chains) + 1
+        identity = digest("T", store.id, [chain.rule for chain in chains])
         start = names[one.branch.inputs[0].alias]
-        read = {column for output in one.branch.outputs for column in columns_of(output.expression)}
+        read = {column for column in _read_of_results(one.branch) if column.input in self.names[name]}
         read |= {
             Column(item.alias, self.catalog[item.stream].event_time, ColumnType.TIMESTAMP)
             for item in one.branch.inputs
         }
-        edge = self._due(name, store, names, start, read, level, "home", None, store.id, identity)
+        edge = self.trees.due(name, store, names, start, read, level, "home", None, store.id, identity)
         found = []
-        for rule, _, present in chains:
-            answer = Edge(digest("E", "found", rule, identity), rule, store.id, "home", None, level, ())
-            self.edges[answer.id] = answer
-            self._lead_on(rule, answer)
-            found.append(Found(answer.id, present))
+        for chain, absence in zip(chains, one.branch.absences, strict=True):
+            answer = Edge(
+                id=digest("E", "found", chain.rule, identity),
+                origin=chain.rule,
+                target=store.id,
+                kind="home",
+                key=None,
+                level=level,
+                columns=in_order(chain.newest),
+            )
+            self.trees.lead_on(chain.rule, answer)
+            found.append(Found(answer.id, absence.present, chain.newest))
         outputs = tuple((o.name, rename_inputs(o.expression, names)) for o in one.branch.outputs)
         self.rules[identity] = SettleRule(
             id=identity,
@@ -240,140 +248,32 @@ class _Writer:
             start=start,
             inputs=tuple(sorted(names.values())),
             found=tuple(found),
-            emits=(Emit(answered(one.query), (), (), outputs),),
+            emits=(
+                Emit(
+                    answered(one.query),
+                    tuple(rename_inputs(condition, names) for condition in one.branch.residuals),
+                    (),
+                    outputs,
+                ),
+            ),
         )
 
-    def _due(
-        self,
-        name: str,
-        store: GraphStore,
-        names: Mapping[str, str],
-        start: str,
-        read: Iterable[Column],
-        level: int,
-        kind: EdgeKind,
-        key: Column | None,
-        target: str,
-        receiver: str,
-    ) -> Edge:
-        """Write the rule that sends columns of what is due into a tree, and its edge."""
-        ordered = in_order(set(read))
-        columns = tuple((held_column(c), Column(names[c.input], c.name, c.type)) for c in ordered)
-        identity = digest("D", store.id, columns, receiver)
-        edge = Edge(
-            id=digest("E", "due", identity),
-            origin=identity,
-            target=target,
-            kind=kind,
-            key=key,
-            level=level,
-            columns=in_order(column for _, column in columns),
-        )
-        self.edges[edge.id] = edge
-        streams = {
-            names[item.alias]: item.stream
-            for one in self.planned
-            if one.conjunctive.name == name
-            for item in one.branch.inputs
-            if item.alias in {c.input for c in ordered}
-        }
-        rule = DueRule(identity, name, start, tuple(sorted(streams.items())), columns, (edge.id,))
-        self.rules[rule.id] = rule
-        return edge
-
-    # Partners
-
-    def _chain(
-        self,
-        name: str,
-        one: Planned,
-        absence: Absence,
-        waited: Sequence[Wait],
-        wait_us: int,
-        held: GraphStore,
-        looks: list[Look],
-    ) -> tuple[str, int]:
-        """Write the tree that finds partners; its last rule, and the level of it."""
-        beside = tuple(item for item in one.branch.inputs if item.alias in absence.beside)
-        inputs = (*beside, *absence.inputs)
-        streams = {item.alias: item.stream for item in inputs}
-        times = {a: Column(a, self.catalog[s].event_time, ColumnType.TIMESTAMP) for a, s in streams.items()}
-        outputs = tuple(Output(item.alias, times[item.alias]) for item in beside)
-        kept = with_retentions(Query(name, inputs, absence.predicates, outputs, True), self.catalog)
-        (names,) = canonical_names([kept])
-        windows = {names[item.alias]: item.window for item in kept.inputs}
-        start = names[beside[0].alias]
-        pending = {over(p, names): inputs_of(p) for p in absence.predicates}
-        bound = [item.alias for item in beside]
-        left = {wait.alias: wait for wait in waited}
-        level, sender = 1, ""
-        while left:
-            alias = min(left, key=lambda a: (-len(joined_on(absence, bound, a)), a))
-            wait = left.pop(alias)
-            here = {names[a] for a in bound}
-            fresh = [p for p, read in pending.items() if read <= {*bound, alias}]
-            pending = {p: read for p, read in pending.items() if p not in set(fresh)}
-            back = None if wait.back_us is None else wait.back_us + wait_us
-            if wait.back_us is not None and not windows[names[alias]].is_bounded:
-                # What bounds it may be a condition of the combination alone, which is not checked here.
-                windows[names[alias]] = Sliding(wait.back_us)
-            own = [p for p in absence.predicates if inputs_of(p) == {alias}]
-            read_of = {c for p in absence.predicates for c in columns_of(p) if c.input == alias} | {
-                times[alias]
-            }
-            key_wanted = min(joined_on(absence, bound, alias), key=lambda c: c.name, default=None)
-            store = self.partners.store(streams[alias], alias, own, read_of, back, key_wanted)
-            looks.append(Look(store.id, UNBOUNDED if wait.back_us is None else Sliding(wait.back_us)))
-            equalities, others = split_conditions(fresh, frozenset(here), frozenset({names[alias]}))
-            later = {c for p in pending for c in columns_of(p)}
-            arriving = {
-                column
-                for column in {*later, *(c for p in fresh for c in columns_of(p))}
-                if column.input in here
-            } | {Column(names[a], times[a].name, ColumnType.TIMESTAMP) for a in bound}
-            level += 1
-            rename = ((store.inputs[0].input, names[alias]),)
-            used = tuple(WindowBound(n, windows[n]) for n in sorted({*here, names[alias]}))
-            identity = digest("P", "due", held.id, sender, absence, store.id, rename, used)
-            kind, key = probing(store, equalities)
-            if sender:
-                columns = in_order(arriving)
-                edge = Edge(digest("E", "probe", identity), sender, store.id, kind, key, level, columns)
-                self.edges[edge.id] = edge
-                self._lead_on(sender, edge)
-            else:
-                aliases = {canonical: a for a, canonical in names.items()}
-                read = {Column(aliases[c.input], c.name, c.type) for c in arriving}
-                edge = self._due(name, held, names, start, read, level, kind, key, store.id, identity)
-            self.rules[identity] = ProbeRule(
-                id=identity,
-                edge=edge.id,
-                store=store.id,
-                start=start,
-                bound=tuple(sorted(here)),
-                renames=rename,
-                equalities=equalities,
-                predicates=others,
-                windows=used,
-                out=(),
-                emits=(),
-            )
-            sender = identity
-            bound.append(alias)
-        return sender, level
-
-    def _lead_on(self, probe: str, edge: Edge) -> None:
-        rule = self.rules[probe]
-        assert isinstance(rule, ProbeRule)
-        self.rules[probe] = replace(rule, out=(edge.id,))
+    def _settled_names(self, one: Planned) -> dict[str, str]:
+        """By alias, the canonical inputs of a branch and of what its as-of joins find."""
+        names = dict(self.names[one.conjunctive.name])
+        for absence in one.branch.newest:
+            (item,) = absence.inputs
+            free = (canonical_input(item.stream, number) for number in count(1))
+            names[item.alias] = next(name for name in free if name not in names.values())
+        return names
 
     # Surroundings
 
     def _query(self, query: Query) -> GraphQuery:
         names: dict[str, str] = {}
         for one in (one for one in self.planned if one.query is query):
-            for item in one.branch.inputs:
-                names.setdefault(item.alias, self.names[one.conjunctive.name][item.alias])
+            for alias, name in self._settled_names(one).items():
+                names.setdefault(alias, name)
         for item in query.inputs:
             number = 1
             while item.alias not in names:
@@ -392,3 +292,9 @@ class _Writer:
             # Of what waits no stream joins late tuples: `optimizer.sql.binding.outer.deadlines`.
             marks_late=any(self.catalog[item.stream].late == "join" for item in query.inputs),
         )
+
+
+def _read_of_results(branch: Branch) -> set[Column]:
+    """The columns that results, and conditions on results alone, read."""
+    outputs = (output.expression for output in branch.outputs)
+    return {column for expression in (*outputs, *branch.residuals) for column in columns_of(expression)}

@@ -325,7 +325,7 @@ class PhysicalGraph:
     functions: tuple[GraphFunction, ...] = ()
     """The user functions that any expression calls, by name."""
     holds: tuple[Hold, ...] = ()
-    """Of queries with outer, semi or anti joins."""
+    """Of queries with outer, semi, anti or as-of joins, or with groups."""
     version: Literal[1] = GRAPH_VERSION
 
     @property
@@ -339,6 +339,10 @@ class PhysicalGraph:
         for stream in document["streams"]:
             # Plans are known by their bytes: a connector's settings stand among the stream's own fields.
             stream.update(stream.pop("source") or {})
+        for rule in document["rules"]:
+            for part in (rule, *rule.get("found", ())):
+                if part.get("newest") == []:  # Only as-of joins have it.
+                    del part["newest"]
         if not self.holds:
             del document["holds"]
         for hold in document.get("holds", ()):

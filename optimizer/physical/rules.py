@@ -90,6 +90,9 @@ class ProbeRule:
     """For every input in `bound` and in the store."""
     out: tuple[str, ...]
     emits: tuple[Emit, ...]
+    newest: tuple[Column, ...] = ()
+    """If there are any, of each arriving tuple's partners only the greatest by these columns goes on: by
+    event time, then by what else is read of it."""
     kind: Literal["probe"] = "probe"
 
     @property
@@ -126,7 +129,9 @@ class Found:
 
     edge: str
     present: bool
-    """True if a combination must have a partner there, false if it must have none."""
+    """True if a combination must have a partner there, false if it must have none, or need not."""
+    newest: tuple[Column, ...] = ()
+    """If there are any, the greatest partner by these columns joins the combination, with them."""
 
 
 @dataclass(frozen=True, slots=True)

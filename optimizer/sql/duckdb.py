@@ -11,7 +11,7 @@ from optimizer.algebra.render import duckdb_type, quote, to_duckdb_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.grouping import GROUP, Aggregate, Grouping
-from optimizer.logical.query import Absence, Branch, Input, Query
+from optimizer.logical.query import Absence, Branch, Input, Query, newest_columns
 
 _NEVER_RAISE = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "is_null", "in", "case"})
 """Around these nothing is needed, and DuckDB sees what it can join by."""
@@ -83,13 +83,18 @@ def _combinations(
     selects = []
     for part in query.branches or (query,):
         conditions = _conditions(part.inputs, part.predicates, catalog, around)
+        sources = _sources(part.inputs)
         if isinstance(part, Branch):
-            conditions += [_asked(part, absence, catalog, around) for absence in part.absences]
+            conditions += [_asked(part, one, catalog, around) for one in part.absences if not one.newest]
+            conditions += [to_duckdb_sql(condition, around) for condition in part.residuals]
+            # What stands behind a comma could not read what stands before it.
+            sources = sources.replace(", ", " CROSS JOIN ") if part.newest else sources
+            sources += "".join(_as_of(part, absence, catalog, around) for absence in part.newest)
         conditions += also
         columns = [f"{to_duckdb_sql(o.expression, around)} AS {quote(o.name)}" for o in part.outputs]
         outputs = ", ".join([*columns, *beside])
         where = "".join(f"\n  {'AND' if n else 'WHERE'} ({c})" for n, c in enumerate(conditions))
-        selects.append(f"SELECT {outputs}\nFROM {_sources(part.inputs)}{where}")
+        selects.append(f"SELECT {outputs}\nFROM {sources}{where}")
     return "\nUNION ALL\n".join(selects)
 
 
@@ -207,8 +212,33 @@ def _conditions(
 def _asked(
     branch: Branch, absence: Absence, catalog: Catalog, around: Callable[[Call, str], str] | None
 ) -> str:
+    words = "EXISTS" if absence.present else "NOT EXISTS"
+    return f"{words} (SELECT 1 FROM {_partners(branch, absence, catalog, around)})"
+
+
+def _as_of(
+    branch: Branch, absence: Absence, catalog: Catalog, around: Callable[[Call, str], str] | None
+) -> str:
+    """A join with the newest partner.
+
+    Of several of one event time DuckDB's own ASOF JOIN takes any.
+    """
+    (item,) = absence.inputs
+    order = [f"{_moment(item, catalog)} DESC"]
+    for column in newest_columns(branch, item.alias, catalog[item.stream]):
+        order.append(f"{to_duckdb_sql(column)} DESC NULLS LAST")
+        if column.type is ColumnType.DOUBLE:
+            order.append(f"signbit({to_duckdb_sql(column)})")
+    partners = _partners(branch, absence, catalog, around)
+    newest = f"SELECT {quote(item.alias)}.* FROM {partners} ORDER BY {', '.join(order)} LIMIT 1"
+    return f" {'' if absence.present else 'LEFT '}JOIN LATERAL ({newest}) AS {quote(item.alias)} ON TRUE"
+
+
+def _partners(
+    branch: Branch, absence: Absence, catalog: Catalog, around: Callable[[Call, str], str] | None
+) -> str:
+    """The sources of partners, and WHERE with their conditions."""
     beside = [item for item in branch.inputs if item.alias in absence.beside]
     conditions = _conditions((*beside, *absence.inputs), absence.predicates, catalog, around)
     where = "".join(f" {'AND' if n else 'WHERE'} ({c})" for n, c in enumerate(conditions))
-    words = "EXISTS" if absence.present else "NOT EXISTS"
-    return f"{words} (SELECT 1 FROM {_sources(absence.inputs)}{where})"
+    return f"{_sources(absence.inputs)}{where}"

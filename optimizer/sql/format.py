@@ -7,6 +7,8 @@ case, and unnamed output columns their names.
 
 from __future__ import annotations
 
+import re
+
 from sqlglot.tokenizer_core import Token, TokenType
 
 from optimizer.sql.grammar.places import SourceText
@@ -14,7 +16,7 @@ from optimizer.sql.grammar.syntax import comment_end, read_statement, written_to
 
 _INDENT = "  "
 _KEYWORDS = frozenset(
-    """SELECT FROM WHERE AND OR NOT JOIN INNER CROSS LEFT RIGHT FULL OUTER EXISTS ON USING AS BETWEEN IN
+    """SELECT FROM WHERE AND OR NOT JOIN INNER CROSS LEFT RIGHT FULL OUTER ASOF EXISTS ON USING AS BETWEEN IN
     LIKE ILIKE IS NULL TRUE FALSE CASE WHEN THEN ELSE END INTERVAL DISTINCT HAVING FILTER ALL
     WITH UNION""".split()  # noqa: SIM905 - a list of words reads better so
 )
@@ -29,7 +31,14 @@ _CLAUSES = {
 _LISTS = {TokenType.SELECT, TokenType.FROM}
 """Clauses with a line for each entry."""
 _SIDES = {TokenType.LEFT, TokenType.RIGHT, TokenType.FULL}
-_JOIN_STARTS = {TokenType.JOIN, TokenType.INNER, TokenType.CROSS, TokenType.OUTER, *_SIDES}
+_JOIN_STARTS = {
+    TokenType.JOIN,
+    TokenType.INNER,
+    TokenType.CROSS,
+    TokenType.OUTER,
+    TokenType.ASOF,
+    *_SIDES,
+}
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET}
 _SPACED = {
@@ -62,6 +71,12 @@ def format_query(text: str) -> str:
       left(r.a, 1)
     FROM r [RANGE 1 minute]
     LEFT JOIN s ON r.k = s.k
+    >>> print(format_query("select 1 from r asof join s on r.k=s.k and r.at>=s.at"), end="")
+    SELECT
+      1
+    FROM r
+    ASOF JOIN s ON r.k = s.k
+      AND r.at >= s.at
 
     Raises `InputError` for a text that is no single SELECT.
     """
@@ -70,9 +85,14 @@ def format_query(text: str) -> str:
     return _Layout(text).write(written_tokens(source))
 
 
+_VERSION = re.compile(r"\bFOR\s+SYSTEM_TIME\s+AS\s+OF\b", re.IGNORECASE)
+
+
 class _Layout:
     def __init__(self, text: str) -> None:
         self._text = text
+        self._versions = [found.span() for found in _VERSION.finditer(text)]
+        """Where keywords stand that are names elsewhere."""
         self._parts: list[str] = []
         self._depth = 0
         self._cases = 0
@@ -139,6 +159,8 @@ class _Layout:
         window = previous is not None and previous.token_type is TokenType.L_BRACKET
         if token.token_type is TokenType.GROUP_BY:
             return "GROUP BY"
+        if any(start <= token.start and token.end < end for start, end in self._versions):
+            return text.upper()
         keyword = token.token_type is not TokenType.VAR and text.upper() in _KEYWORDS
         keyword = keyword and not self._is_called(token)
         if previous is not None and previous.token_type in (TokenType.DOT, TokenType.ALIAS):

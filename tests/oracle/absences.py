@@ -1,4 +1,4 @@
-"""Random queries with outer, semi and anti joins over generated streams."""
+"""Random queries with outer, semi, anti and as-of joins over generated streams."""
 
 from __future__ import annotations
 
@@ -21,19 +21,31 @@ _SHAPES = (
     ("{a}", "a.k IN (SELECT b.k FROM {b} WHERE b.x > a.x AND {a_b})", "a"),
     ("{a}", "a.k NOT IN (SELECT b.k FROM {b} WHERE b.s = a.s AND {a_b})", "a"),
 )  # fmt: skip
+_AS_OF = (
+    (f"{{a}} ASOF JOIN {{b}} ON {{ab}} AND a.{TIME} >= b.{TIME} AND {{a_b}}", "", "ab"),
+    (f"{{a}} ASOF LEFT JOIN {{b}} ON {{ab}} AND a.{TIME} > b.{TIME} AND {{a_b}}", "", "ab"),
+    (f"{{a}} JOIN {{c}} ON {{ac}} AND {{a_c}} "
+     f"ASOF LEFT JOIN {{b}} ON {{ab}} AND c.{TIME} >= b.{TIME} AND {{a_b}} AND {{b_c}}",
+     "b.x IS NULL OR b.x <> a.x", "abc"),
+)  # fmt: skip
 
 
 def draw_absences(
     chance: random.Random, streams: Sequence[GeneratedStream], span_s: int, count: int
 ) -> tuple[GeneratedQuery, ...]:
-    """Queries by the names n0, n1, ...; every stream in them has a window."""
-    return tuple(_query(chance, f"n{number}", streams, span_s) for number in range(count))
+    """Queries by the names n0, n1, ..., and one as-of join; every stream in them has a window."""
+    drawn = [_query(chance, f"n{number}", streams, span_s, _SHAPES) for number in range(count)]
+    return (*drawn, _query(chance, f"n{count}", streams, span_s, _AS_OF))
 
 
 def _query(
-    chance: random.Random, name: str, streams: Sequence[GeneratedStream], span_s: int
+    chance: random.Random,
+    name: str,
+    streams: Sequence[GeneratedStream],
+    span_s: int,
+    shapes: Sequence[tuple[str, str, str]],
 ) -> GeneratedQuery:
-    tree, asked, kept = chance.choice(_SHAPES)
+    tree, asked, kept = chance.choice(shapes)
     inputs = {
         alias: GeneratedInput(
             alias,
@@ -64,7 +76,12 @@ def _query(
     pairs = ("a_b", "a_c", "b_c")
     text = written(dict.fromkeys(pairs, "TRUE"), ours)
     theirs = {pair: _within(inputs[pair[0]], inputs[pair[2]]) for pair in pairs}
-    reference = written(theirs, {a: f"{i.stream} AS {a}" for a, i in inputs.items()})
+    sources = {a: f"{i.stream} AS {a}" for a, i in inputs.items()}
+    if shapes is _AS_OF:
+        # Of several of one event time DuckDB takes any.
+        order = f"PARTITION BY {keys['ab'].split(' = ')[1]}, {TIME} ORDER BY {ID} DESC, x DESC NULLS LAST"
+        sources["b"] = f"(SELECT * FROM {sources['b']} QUALIFY row_number() OVER ({order}) = 1) AS b"
+    reference = written(theirs, sources)
     return GeneratedQuery(name, tuple(inputs.values()), (), outputs, text, reference)
 
 

@@ -14,12 +14,6 @@ export const estimate = z.object({
 });
 export type Estimate = z.infer<typeof estimate>;
 
-export const found = z.object({
-  edge: z.string(),
-  present: z.boolean(),
-});
-export type Found = z.infer<typeof found>;
-
 export const grid = z.object({
   groups: whole,
   kind: z.literal("grid"),
@@ -159,6 +153,13 @@ export const call = z.object({
 });
 export type Call = z.infer<typeof call>;
 
+export const found = z.object({
+  edge: z.string(),
+  newest: z.array(column).default([]),
+  present: z.boolean(),
+});
+export type Found = z.infer<typeof found>;
+
 export const graphStore = z.object({
   id: z.string(),
   inputs: z.array(storedInput),
@@ -270,6 +271,7 @@ export const probeRule = z.object({
   equalities: z.array(equality),
   id: z.string(),
   kind: z.literal("probe"),
+  newest: z.array(column).default([]),
   out: z.array(z.string()),
   predicates: z.array(z.discriminatedUnion("kind", [column, literal, call])),
   renames: z.array(z.tuple([z.string(), z.string()])),

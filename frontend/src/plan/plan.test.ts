@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import asOf from "./__fixtures__/asOf.graph.json";
 import document from "./__fixtures__/flights.graph.json";
 import { expressionText } from "./expressionText";
 import { focusedKeys, forestOf, nodesOf, probeOrders } from "./forest";
@@ -125,6 +126,17 @@ describe("joinGraphOf", () => {
     expect(join?.nodes.map((node) => node.alias)).toEqual(["x", "y"]);
     expect(join?.edges[0]?.equality).toBe(false);
     expect(join?.edges[0]?.predicates).toContain("ABS(x.wind_dir - y.wind_dir) > 90");
+  });
+
+  it("tells as-of joins, also of a stream with itself", () => {
+    expect(joinGraphOf(parseGraph(asOf), "changes")?.edges).toEqual([
+      {
+        aliases: ["q", "t"],
+        predicates: ["t.symbol = q.symbol", "q.at < t.at"],
+        equality: true,
+        waits: "as-of join",
+      },
+    ]);
   });
 
   it("does not invent a query", () => {

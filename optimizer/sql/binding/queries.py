@@ -18,7 +18,9 @@ from optimizer.logical.query import Input, Output, Query
 from optimizer.sql.binding.clauses import refused_clauses
 from optimizer.sql.binding.conditions import conjunct_nodes, read_conjuncts
 from optimizer.sql.binding.grouping import GroupReader, GroupTranslator, is_grouped, never_final
+from optimizer.sql.binding.outer.as_of import check_as_of
 from optimizer.sql.binding.outer.branching import (
+    JOIN_KINDS,
     JoinKind,
     Part,
     Unanswerable,
@@ -38,12 +40,6 @@ from optimizer.sql.grammar.syntax import read_condition
 
 MOST_INPUTS = 32
 """Streams of one query with those of its views: so many are planned in seconds, twice as many in a minute."""
-_JOINS: Mapping[str, JoinKind] = {
-    "": "INNER",
-    "INNER": "INNER",
-    "CROSS": "INNER",
-    **{f"{side}{outer}": side for side in ("LEFT", "RIGHT", "FULL") for outer in ("", " OUTER")},
-}
 _JOIN_ARGUMENTS = frozenset({"this", "on", "using", "kind", "side", "method"})
 
 
@@ -68,6 +64,8 @@ class Reader:
         self._links: list[frozenset[str]] = []
         """Aliases that an explicit CROSS JOIN, or a view, connects."""
         self._parts: list[Part] = [Part(frozenset())]
+        self._meant: set[str] = set()
+        """Aliases with a stated window, unbounded ones too."""
         self.waiting: dict[str, tuple[int, int] | None] = {}
         """Aliases that may be absent, and where the text says so: empty for a conjunctive query."""
         self.found: Query | None = None
@@ -97,7 +95,7 @@ class Reader:
         if grouping is not None:
             taken = [Output(column, expression) for expression, column in grouping.taken.items()]
         found = replace(found, branches=branches(self._parts, taken, self._by_alias), written=self._text.text)
-        self.errors += unanswerable(self._text, found, self._catalog, self.waiting)
+        self.errors += unanswerable(self._text, found, self._catalog, self.waiting, self._meant)
         if grouping is not None and not self.errors:
             self.errors += never_final(self._text, found, self._catalog, span_of(select))
         self.found = None if self.errors else found
@@ -105,13 +103,9 @@ class Reader:
 
     def _grouped(self, select: exp.Select) -> tuple[Grouping | None, list[Output]]:
         """The groups of SELECT, and its outputs over them; None with an error."""
-        streams = {item.alias: item.stream for item in self._inputs}
         own = frozenset().union(*(source.inputs for source in self._scope.sources))
-        times = {
-            alias: Column(alias, self._catalog[stream].event_time, ColumnType.TIMESTAMP)
-            for alias, stream in streams.items()
-            if alias in own
-        }
+        # What an as-of join finds is never the newest of a combination, and may be of any age.
+        times = {alias: time for alias, time in self._times.items() if alias in own - self._found}
         translator = GroupTranslator(self._scope, self._catalog.functions, times)
         outputs = SelectList(self._text, self._scope, translator, self._report).outputs(select)
         if self.errors or not times:
@@ -168,6 +162,18 @@ class Reader:
     def _by_alias(self) -> dict[str, Input]:
         return {item.alias: item for item in self._inputs}
 
+    @property
+    def _times(self) -> dict[str, Column]:
+        return {
+            item.alias: Column(item.alias, self._catalog[item.stream].event_time, ColumnType.TIMESTAMP)
+            for item in self._inputs
+        }
+
+    @property
+    def _found(self) -> frozenset[str]:
+        """The aliases that as-of joins find."""
+        return frozenset[str]().union(*(part.found for part in self._parts))
+
     def _add_join(
         self, join: exp.Join, previous: Source | None, left: list[Part]
     ) -> tuple[Source | None, list[Part]]:
@@ -175,9 +181,9 @@ class Reader:
         words = " ".join(
             str(join.args[part]) for part in ("method", "side", "kind") if join.args.get(part)
         ).upper()
-        kind = _JOINS.get(words)
+        kind = JOIN_KINDS.get(words)
         if kind is None:
-            expected = "JOIN, LEFT, RIGHT or FULL JOIN ... ON, CROSS JOIN or a comma"
+            expected = "JOIN, LEFT, RIGHT or FULL JOIN ... ON, ASOF [LEFT] JOIN, CROSS JOIN or a comma"
             self.errors.append(self._text.error(keyword, "unsupported", f"{words} JOIN", expected))
         unread = [a for a, v in join.args.items() if v and a not in _JOIN_ARGUMENTS]
         if unread:
@@ -201,11 +207,16 @@ class Reader:
             self.errors.append(
                 self._text.error(keyword, "unsupported", f"USING in a {kind} JOIN", "ON, with both columns")
             )
+        if source is not None and join.meta.get("as_of") is not None:
+            time = exp.to_identifier(self._times[min(source.inputs)].name, quoted=True)
+            self._add_condition(exp.GTE(this=join.meta["as_of"], expression=_qualified(source.alias, time)))
         if condition is not None:
             self._add_condition(condition)
         for column in using or ():
             if source is not None:
-                self._add_using(column, source, before)
+                # As in DuckDB the last column of ASOF JOIN says how new the partner may be.
+                last = column is join.args["using"][-1] and words.startswith("ASOF")
+                self._add_using(column, source, before, exp.GTE if last else exp.EQ)
         return source, self._joined(kind or "INNER", left, right, self._predicates[conditions:], keyword)
 
     def _joined(
@@ -216,23 +227,26 @@ class Reader:
         on: list[Expression],
         keyword: tuple[int, int] | None,
     ) -> list[Part]:
-        sides = [frozenset().union(*(p.aliases | p.missing for p in side)) for side in (left, right)]
+        sides = [frozenset[str]().union(*(p.visible for p in side)) for side in (left, right)]
         if kind != "INNER":
-            for outer, other in (("LEFT", sides[1]), ("RIGHT", sides[0])):
-                if kind in (outer, "FULL"):
-                    self.waiting |= dict.fromkeys(sorted(other), keyword)
+            optional = {"RIGHT": sides[0], "FULL": sides[0] | sides[1]}.get(kind, sides[1])
+            self.waiting |= dict.fromkeys(sorted(optional), keyword)
             foreign = sorted(frozenset().union(*map(inputs_of, on)) - sides[0] - sides[1])
             if foreign:
                 found, expected = f"{', '.join(foreign)} in ON", "streams of the two sides of this join"
                 self.errors.append(self._text.error(keyword, "unknown-alias", found, expected))
         try:
+            if kind.startswith("ASOF") and not self._scope.broken:
+                check_as_of(on, sides[0], sides[1], self._times)
             return joined(kind, left, right, on, self._by_alias)
         except Unanswerable as error:
             self.errors.append(self._text.error(keyword, "unsupported", error.found, error.expected))
             return left
 
-    def _add_using(self, identifier: exp.Expr, source: Source, before: list[Source]) -> None:
-        """Read `USING (k)`: both sides' columns k are equal and become one."""
+    def _add_using(
+        self, identifier: exp.Expr, source: Source, before: list[Source], compared: type[exp.Binary]
+    ) -> None:
+        """Read `USING (k)`: both sides' columns k are compared and become one."""
         name, quoted = identifier.name, bool(identifier.args.get("quoted"))
         left = [other for other in before if other.find(name, quoted) is not None]
         merged = self._scope.merged.get(name.casefold())
@@ -244,7 +258,7 @@ class Reader:
                 self.errors.append(self._text.error(span_of(identifier), "unknown-column", found, expected))
                 return
         first, second = left[0], source
-        condition = exp.EQ(
+        condition = compared(
             this=_qualified(first.alias, identifier), expression=_qualified(second.alias, identifier)
         )
         self._scope.merged.setdefault(name.casefold(), first)
@@ -267,6 +281,8 @@ class Reader:
             self._scope.broken = True
             return None
         self._scope.sources.append(entry.source)
+        if table.meta.get("window") is not None:
+            self._meant |= entry.source.inputs
         return entry.source
 
     def _entry(self, table: exp.Expr) -> Entry:
@@ -320,7 +336,7 @@ class Reader:
             self._report(error)
             return
         self._predicates += [*inside._predicates, *(p for p in on if inputs_of(p))]
-        self.waiting |= {a: span_of(node) for p in inside._parts for a in sorted(p.aliases | p.missing)}
+        self.waiting |= {a: span_of(node) for p in inside._parts for a in sorted(p.visible)}
         self._parts = with_partners(self._parts, inside._parts, on, self._by_alias, subquery.present)
 
     def _membership(self, node: exp.Expr, subquery: Asked, inside: Reader) -> list[Expression]:
@@ -352,8 +368,9 @@ class Reader:
 
     def _join_components(self, links: Iterable[Collection[str]] = ()) -> tuple[tuple[str, ...], ...]:
         """Aliases that predicates, and CROSS JOINs among `links`, connect."""
-        aliases = [i.alias for i in self._inputs]
-        return connected_components(aliases, [*(inputs_of(p) for p in self._predicates), *links])
+        aliases = [i.alias for i in self._inputs if i.alias not in self._found]
+        joining = [read for p in self._predicates if self._found.isdisjoint(read := inputs_of(p))]
+        return connected_components(aliases, [*joining, *links])
 
     def _check_connected(self) -> None:
         """A cross product must be written as one."""

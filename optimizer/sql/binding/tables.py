@@ -49,6 +49,10 @@ def read_entry(
         raise text.error(
             span_of(naming), "duplicate-alias", f"alias {alias} twice", "another alias for the second"
         )
+    moment = table.meta.get("as_of")
+    if moment is not None:
+        found, expected = "FOR SYSTEM_TIME AS OF", "JOIN or LEFT JOIN before the stream"
+        raise text.error(span_of(moment), "unsupported", found, expected)
     window = read_window(table.meta.get("window"), text)
     stream = catalog.find(identifier.name, quoted)
     if stream is not None:
@@ -67,7 +71,7 @@ def read_entry(
         )
     taken = [*(i.alias for i in inputs), *(s.alias for s in scope.sources)]
     if views[view].branches:
-        what = "groups" if views[view].grouping else "outer, semi or anti joins"
+        what = "groups" if views[view].grouping else "outer, semi, anti or as-of joins"
         found = f"the query {view}, which has {what}"
         raise text.error(span_of(identifier), "unsupported", found, "a query of inner joins")
     inlined = inline(views[view], alias, window, taken)

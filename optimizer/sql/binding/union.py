@@ -55,6 +55,7 @@ def united(name: str, parts: Sequence[Query], selects: Sequence[exp.Select], tex
                     columns,
                     tuple(_absence(absence, names) for absence in branch.absences),
                     branch.cross_join,
+                    _renamed(branch.residuals, names),
                 )
             )
         if part is first:

@@ -32,6 +32,10 @@ class WindowText:
     unit_span: Span
 
 
+_AS_OF_JOINS = frozenset({"", "INNER", "LEFT", "OUTER LEFT"})
+"""Joins that FOR SYSTEM_TIME AS OF makes as-of joins."""
+
+
 class SyntaxFault(Exception):
     """What the parser cannot read: where, and what it would have read."""
 
@@ -100,6 +104,7 @@ class WindowedParser(DuckDBParser):
         name = self._stream_name()
         window = self._sliding_window() or self._range_window()
         table = self.expression(exp.Table(this=name))
+        moment = self._moment()
         explicit = self._match(TokenType.ALIAS)
         clause = not explicit and self._can_parse_limit_or_offset()
         alias = (
@@ -111,6 +116,7 @@ class WindowedParser(DuckDBParser):
             table.set("alias", self.expression(exp.TableAlias(this=alias)))
         elif explicit:
             raise self._fault("an alias")
+        table.meta["as_of"] = moment or self._moment()
         window = window or self._range_window()
         if window is not None:
             table.meta["window"] = window
@@ -152,6 +158,15 @@ class WindowedParser(DuckDBParser):
         if window is not None:
             table.meta["window"] = window
         return table
+
+    def _moment(self) -> exp.Expr | None:
+        """FOR SYSTEM_TIME AS OF t.at, before or behind the alias."""
+        if not self._match_text_seq("FOR", "SYSTEM_TIME", "AS", "OF"):
+            return None
+        moment = self._parse_column()
+        if moment is None:
+            raise self._fault("the event time of a stream before it")
+        return moment
 
     def _stream_name(self) -> exp.Expr:
         name = self._parse_id_var(any_token=False, tokens=self.TABLE_ALIAS_TOKENS | self.FUNC_TOKENS)
@@ -223,6 +238,10 @@ class WindowedParser(DuckDBParser):
         join = super()._parse_join(skip_join_token, parse_bracket, alias_tokens)
         if join is not None and start:
             join.meta["keyword"] = (start.start, start.end + 1)
+            sides = (join.args.get("method"), join.args.get("kind"), join.args.get("side"))
+            if join.this.meta.get("as_of") is not None and " ".join(filter(None, sides)) in _AS_OF_JOINS:
+                join.set("method", "ASOF")
+                join.meta["as_of"] = join.this.meta.pop("as_of")
         return join
 
     def _parse_interval(

@@ -12,6 +12,7 @@ from jobs.storage.partition import state_root
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import PhysicalGraph
+from tests.oracle.small.as_of import AS_OF
 from tests.oracle.small.execution import Answered, Setup, answer, draw_setups, parsed, planned
 from tests.oracle.small.generate import dealt_again, generate
 from tests.oracle.small.grammar import dice, reading
@@ -61,7 +62,9 @@ def case_of(seed: int, plain: bool = False) -> Case:
     query = workload.queries[0]
     # Groups of parts are none of the whole.
     if chance.random() < 0.15 and query.grouped is None and query.also is None:
-        condition = reading(chance, ColumnType.BOOLEAN, [chance.choice(around(query)).alias], 2)
+        # What is read of an as-of join's partner says which of several is taken.
+        able = [i.alias for i in around(query) if i.joined not in AS_OF]
+        condition = reading(chance, ColumnType.BOOLEAN, [chance.choice(able)], 2)
         workload = replace(workload, queries=(*parted(query, condition), *workload.queries[1:]))
     return Case(seed, workload, draw_setups(chance, len(workload.arrivals)))
 

@@ -71,7 +71,7 @@ def draw_setups(chance: random.Random, tuples: int) -> tuple[Setup, Setup]:
 
 
 def draw_setup(chance: random.Random, tuples: int) -> Setup:
-    if chance.random() < 0.12 and tuples <= 20:
+    if chance.random() < 0.12 and 0 < tuples <= 20:
         batches = tuple(range(1, tuples + 1))
     else:
         inner = (

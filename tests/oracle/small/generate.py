@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from optimizer.algebra.types import ColumnType
+from tests.oracle.small.as_of import with_as_of
 from tests.oracle.small.grammar import (
     COLUMNS,
     MOMENTS,
@@ -42,8 +43,8 @@ def generate(seed: int, plain: bool = False) -> SmallWorkload:
     """The workload of a seed.
 
     With `plain`, it is of few functions, of event times inside of years that people write, and of windows
-    alone; else a third of the workloads has queries whose conditions say how long tuples are needed, and as
-    many have outer, semi and anti joins.
+    alone; else a third of the workloads has queries whose conditions say how long tuples are needed, as many
+    have outer, semi and anti joins, and a quarter has as-of joins.
     """
     chance = dice(f"small {seed}", plain)
     timed = None if plain or (own := dice(f"timed {seed}", plain)).random() < 0.65 else own
@@ -59,6 +60,8 @@ def generate(seed: int, plain: bool = False) -> SmallWorkload:
         queries = tuple(in_time(timed, query) for query in queries)
     if not plain and (outer := dice(f"outer {seed}", plain)).random() < 0.3:
         queries = tuple(joined(outer, query) for query in queries)
+    if not plain and (newest := dice(f"as of {seed}", plain)).random() < 0.25:
+        queries = tuple(with_as_of(newest, query) for query in queries)
     if not plain and (nesting := dice(f"nested {seed}", plain)).random() < 0.2:
         queries = tuple(map(_nested, queries))
         if len(queries) > 1 and nesting.random() < 0.7:

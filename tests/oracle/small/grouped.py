@@ -77,7 +77,8 @@ def grouped(chance: Dice, query: SmallQuery) -> SmallQuery:
     if chance.random() < 0.4:
         outputs.append(reading(chance, T.BOOLEAN, [outputs[0].alias or query.inputs[0].alias], 1))
     positions = range(len(outputs))
-    keys = tuple(sorted(chance.sample(positions, chance.choice((0, 1, 1, min(2, len(outputs)))))))
+    able = [n for n in positions if outputs[n].aliases()]  # A number by itself is that of an output.
+    keys = tuple(sorted(chance.sample(able, min(len(able), chance.choice((0, 1, 1, min(2, len(outputs))))))))
     conditions = [n for n in positions if outputs[n].kind is T.BOOLEAN]
     aggregates = [_aggregate(chance, outputs, conditions) for _ in range(chance.choice((0, 1, 2, 3, 4)))]
     if not aggregates and slide_us is not None:
@@ -143,7 +144,11 @@ def inner(query: SmallQuery) -> SmallQuery:
     assert made is not None
     named = [i.alias for i in query.inputs if i.joined not in ("EXISTS", "NOT EXISTS", "IN", "NOT IN")]
     times = [column(alias, "ts", T.TIMESTAMP) for alias in ([made.time] if made.time else named)]
-    return replace(query, outputs=(*query.outputs, *times), grouped=None)
+    # Of partners of one event time an as-of join takes the greatest by what is read of it.
+    used = {n for one in made.aggregates for n in (*one.of, one.where)} | {*made.keys}
+    first = column(query.inputs[0].alias, "id", T.BIGINT)
+    outputs = tuple(o if n in used else first for n, o in enumerate(query.outputs))
+    return replace(query, outputs=(*outputs, *times), grouped=None)
 
 
 def reference(query: SmallQuery, plain: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tests.oracle.small.as_of import AS_OF, joined_as_of
 from tests.oracle.small.grammar import COLUMNS, VALUES, Dice, Term, column
 
 if TYPE_CHECKING:
@@ -87,9 +88,12 @@ def _written(query: SmallQuery, theirs: bool) -> str:
 
     def taken(aliases: set[str]) -> list[str]:
         """The conditions that read nothing else, each once."""
+        return [f"({said(p)})" for p in take(aliases)]
+
+    def take(aliases: set[str]) -> list[Term]:
         found = [p for p in pending if p.aliases() <= aliases]
         pending[:] = [p for p in pending if p not in found]
-        return [f"({said(p)})" for p in found]
+        return found
 
     tree, there, n = source(main[0]), [main[0]], 1
     while n < len(main):
@@ -101,12 +105,17 @@ def _written(query: SmallQuery, theirs: bool) -> str:
             right, fresh = f"({right} JOIN {source(other)} ON {_all(on)})", [item, other]
         kind = "INNER" if item.joined == BRACKETS else item.joined
         aliases = {i.alias for i in (*there, *fresh)}
-        tree += f" {kind} JOIN {right} ON {_all([*taken(aliases), *met(there, fresh)])}"
+        beside = [i for i in there if i.joined not in AS_OF]
+        if theirs and kind in AS_OF:
+            tree += joined_as_of(query, item, take(aliases), met(beside, fresh))
+        else:
+            tree += f" {kind} JOIN {right} ON {_all([*taken(aliases), *met(beside, fresh)])}"
         there, n = [*there, *fresh], n + len(fresh)
     conditions = [f"({said(p)})" for p in query.where] + taken({i.alias for i in main})
     if inside:
         where = [f"({said(p)})" for p in pending]
-        where += [c for n, i in enumerate(inside) for c in met([*main, *inside[:n]], [i])]
+        beside = [i for i in main if i.joined not in AS_OF]
+        where += [c for n, i in enumerate(inside) for c in met([*beside, *inside[:n]], [i])]
         member = query.member
         chosen = "1" if member is None else said(member[1])
         sources = f" {'CROSS JOIN' if not where else ','} ".join(source(i) for i in inside)

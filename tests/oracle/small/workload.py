@@ -11,6 +11,7 @@ import pyarrow as pa
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from tests.oracle.small import grouped, joined
+from tests.oracle.small.as_of import AS_OF
 from tests.oracle.small.grammar import COLUMNS, Term
 from tests.oracle.small.grouped import Grouped
 from tests.oracle.small.values import ARROW, SECOND_US
@@ -33,7 +34,10 @@ class SmallInput:
     """True for a subquery in FROM."""
 
     def text(self) -> str:
-        return f"{f'(SELECT * FROM {self._windowed})' if self.nested else self._windowed} AS {self.alias}"
+        written = f"(SELECT * FROM {self._windowed})" if self.nested else self._windowed
+        # An as-of join refuses to remember everything unless that is said.
+        meant = " [RANGE UNBOUNDED]" if self.joined in AS_OF and self.window_us is None else ""
+        return f"{written}{meant} AS {self.alias}"
 
     @property
     def _windowed(self) -> str:

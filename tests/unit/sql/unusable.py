@@ -1,5 +1,6 @@
 """Texts that are no query, by what is wrong with them."""
 
+from tests.unit.sql.unusable_as_of import UNUSABLE_AS_OF
 from tests.unit.sql.unusable_groups import UNUSABLE_GROUPS
 
 UNUSABLE: dict[str, str] = {
@@ -203,7 +204,6 @@ UNUSABLE: dict[str, str] = {
     "into": "SELECT at INTO x FROM departures",
     "tablesample": "SELECT at FROM departures TABLESAMPLE 10%",
     "lateral": "SELECT at FROM departures, LATERAL (SELECT 1) x",
-    "asof": "SELECT d.at FROM departures d ASOF JOIN weather w ON d.at >= w.at",
     "positional join": "SELECT d.at FROM departures d POSITIONAL JOIN weather w",
     "at time zone": "SELECT at AT TIME ZONE 'UTC' FROM departures",
     "collate": "SELECT flight COLLATE nocase FROM departures",
@@ -222,4 +222,5 @@ UNUSABLE: dict[str, str] = {
     "bits of text": "SELECT d.flight & 1 FROM departures d",
     "operator of another dialect": "SELECT d.at FROM departures d WHERE d.flight REGEXP 'UA'",
     **UNUSABLE_GROUPS,
+    **UNUSABLE_AS_OF,
 }

@@ -60,11 +60,11 @@ export function createJoinGraph(element: HTMLElement): Chart<JoinGraphData> {
         .attr(
           "class",
           (link) =>
-            `join ${link.equality ? "equality" : "theta"}${link.nary ? " nary" : ""}${link.waits ? " waits" : ""}`,
+            `join ${link.equality ? "equality" : "theta"}${link.nary ? " nary" : ""}${link.waits === null ? "" : " waits"}`,
         );
       drawnLinks
         .select("title")
-        .text((link) => (link.waits ? `${link.text}\nan outer, semi or anti join` : link.text));
+        .text((link) => (link.waits === null ? link.text : `${link.text}\nan ${link.waits}`));
       drawnLinks
         .select("line")
         .attr("x1", (link) => link.from.x)

@@ -46,6 +46,14 @@ describe("sourcesOf", () => {
       { alias: "w", stream: "weather" },
       { alias: "windy", stream: "windy" },
     ]);
+    expect(sourcesOf("SELECT * FROM departures ASOF LEFT JOIN weather ON departures.at >= w")).toEqual([
+      { alias: "departures", stream: "departures" },
+      { alias: "weather", stream: "weather" },
+    ]);
+    expect(sourcesOf("SELECT * FROM a JOIN weather FOR SYSTEM_TIME AS OF a.at AS w ON a.k = w.k")).toEqual([
+      { alias: "a", stream: "a" },
+      { alias: "w", stream: "weather" },
+    ]);
   });
 
   it("does not read strings and comments", () => {

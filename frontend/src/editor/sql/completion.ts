@@ -152,6 +152,8 @@ function offersFor(
         keyword("LEFT JOIN"),
         keyword("RIGHT JOIN"),
         keyword("FULL JOIN"),
+        keyword("ASOF JOIN"),
+        keyword("ASOF LEFT JOIN"),
         keyword("CROSS JOIN"),
         keyword("ON"),
         keyword("WHERE"),

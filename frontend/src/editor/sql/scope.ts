@@ -31,7 +31,8 @@ const ITEM = new RegExp(
   String.raw`^\s*(${NAME})\s*(?:\([^)]*\)|\[[^\]]*\]?)?\s*(?:\bas\b\s*)?(${NAME})?`,
   "i",
 );
-const NOT_AN_ALIAS = /^(?:on|join|inner|cross|left|right|full|where|as)$/i;
+const VERSION = new RegExp(String.raw`\bfor\s+system_time\s+as\s+of\s+${NAME}\.${NAME}`, "i");
+const NOT_AN_ALIAS = /^(?:on|join|inner|cross|left|right|full|asof|for|where|as)$/i;
 
 function unquote(name: string): string {
   return name.startsWith('"') ? name.slice(1, -1) : name.toLowerCase();
@@ -53,7 +54,8 @@ export function sourcesOf(sql: string): Source[] {
   if (from === null) return [];
   // ON conditions hold no sources, but commas inside of them would look like some.
   return from.body.split(/,(?![^(]*\))|\b(?:(?:inner|cross)\s+)?join\b/i).flatMap((part) => {
-    const match = ITEM.exec(part.replace(/\bon\b[\s\S]*$/i, " "));
+    const entry = part.replace(VERSION, " ").replace(/\bon\b[\s\S]*$/i, " ");
+    const match = ITEM.exec(entry);
     const stream = match?.[1];
     if (stream === undefined || NOT_AN_ALIAS.test(stream)) return [];
     const alias = match?.[2];

@@ -93,6 +93,7 @@ export function largeGraph(stores: number, queries: number): PhysicalGraph {
           store: `S${store}`,
           start: input(start),
           bound: [],
+          newest: [],
           renames: [],
           equalities: [],
           predicates: [],

@@ -28,9 +28,11 @@ interface JoinEdge {
   readonly aliases: readonly string[];
   readonly predicates: readonly string[];
   readonly equality: boolean;
-  /** True if it says what some results must not have, or must have: an outer, semi or anti join. */
-  readonly waits?: true;
+  /** The kind of join, if it says what some results must not have, must have, or take the newest of. */
+  readonly waits?: Waits;
 }
+
+type Waits = "outer, semi or anti join" | "as-of join";
 
 export interface JoinGraph {
   readonly nodes: readonly JoinNode[];
@@ -71,6 +73,11 @@ function lookingFor(roots: readonly ForestNode[], graph: PhysicalGraph, query: s
   return roots.filter((root) => root.rule?.kind === "due" && holds.has(root.rule.hold)).flatMap(flat);
 }
 
+function waitsOf(node: ForestNode): Waits {
+  const newest = node.rule?.kind === "probe" && node.rule.newest.length > 0;
+  return newest ? "as-of join" : "outer, semi or anti join";
+}
+
 /** Equalities first: they carry the join. */
 function rank(predicate: string): number {
   return / = /.test(predicate) ? 0 : 1;
@@ -89,15 +96,21 @@ export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph 
   const { roots } = forestOf(graph);
   const answering = roots.map((root) => pathTo(root, queryName)).find((found) => found !== null) ?? [];
   const inner = answering.flatMap(conditions).flatMap(conjuncts);
-  const asked = lookingFor(roots, graph, queryName).flatMap(conditions).flatMap(conjuncts);
+  const asked = lookingFor(roots, graph, queryName);
+  const waiting = new Map(
+    asked.flatMap((node) =>
+      conditions(node)
+        .flatMap(conjuncts)
+        .map((one) => [one, waitsOf(node)] as const),
+    ),
+  );
   const aliasOf = new Map(query.inputs.map((input) => [input.input, input.alias]));
   const filters = new Map<string, Set<string>>();
   const edges = new Map<
     string,
-    { aliases: string[]; predicates: Set<string>; equality: boolean; waits: boolean }
+    { aliases: string[]; predicates: Set<string>; equality: boolean; waits: Waits | null }
   >();
-  const waiting = new Set(asked);
-  for (const predicate of [...inner, ...asked]) {
+  for (const predicate of [...inner, ...waiting.keys()]) {
     const text = expressionText(predicate, (input) => aliasOf.get(input) ?? input);
     const aliases = inputsOf(predicate)
       .flatMap((input) => aliasOf.get(input) ?? [])
@@ -111,9 +124,9 @@ export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph 
         aliases,
         predicates: new Set<string>(),
         equality: false,
-        waits: false,
+        waits: null,
       };
-      edge.waits ||= waiting.has(predicate);
+      edge.waits ??= waiting.get(predicate) ?? null;
       edge.predicates.add(text);
       edge.equality ||= predicate.kind === "call" && predicate.function === "eq";
       edges.set(key, edge);
@@ -134,7 +147,7 @@ export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph 
         aliases: edge.aliases,
         predicates: [...edge.predicates].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b)),
         equality: edge.equality,
-        ...(edge.waits ? { waits: true as const } : {}),
+        ...(edge.waits === null ? {} : { waits: edge.waits }),
       })),
   };
 }
@@ -149,7 +162,7 @@ export interface PlacedJoinGraph {
     readonly text: string;
     readonly equality: boolean;
     readonly nary: boolean;
-    readonly waits: boolean;
+    readonly waits: Waits | null;
   }[];
   readonly width: number;
   readonly height: number;
@@ -234,7 +247,7 @@ export function layoutJoinGraph(graph: JoinGraph, width: number, height: number)
       text: edge.predicates.join("\n"),
       equality: edge.equality,
       nary: edge.aliases.length > 2,
-      waits: edge.waits ?? false,
+      waits: edge.waits ?? null,
     })),
     width,
     height,

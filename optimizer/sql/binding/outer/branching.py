@@ -19,7 +19,18 @@ from optimizer.algebra.normalize import conjuncts, normal_form, ordered_call
 from optimizer.logical.query import Absence, Branch, Input, Output
 from optimizer.sql.binding.scalar.constants import ConstantError, fold
 
-JoinKind: TypeAlias = Kind["INNER", "LEFT", "RIGHT", "FULL"]
+JoinKind: TypeAlias = Kind["INNER", "LEFT", "RIGHT", "FULL", "ASOF", "ASOF LEFT"]
+JOIN_KINDS: Mapping[str, JoinKind] = {
+    "": "INNER",
+    "INNER": "INNER",
+    "CROSS": "INNER",
+    **{f"{side}{outer}": side for side in ("LEFT", "RIGHT", "FULL") for outer in ("", " OUTER")},
+    "ASOF": "ASOF",
+    "ASOF INNER": "ASOF",
+    "ASOF LEFT": "ASOF LEFT",
+    "ASOF LEFT OUTER": "ASOF LEFT",
+}
+"""What the words before JOIN mean."""
 MOST_BRANCHES = 32
 """Of one query: so many are planned together in seconds."""
 _STRICT = frozenset({"comparison", "arithmetic"})
@@ -44,6 +55,16 @@ class Part:
     missing: frozenset[str] = frozenset()
     """Aliases whose columns are NULL."""
 
+    @property
+    def found(self) -> frozenset[str]:
+        """The aliases of partners that as-of joins find."""
+        return frozenset(item.alias for absence in self.absences if absence.newest for item in absence.inputs)
+
+    @property
+    def visible(self) -> frozenset[str]:
+        """All aliases whose columns may be read."""
+        return self.aliases | self.missing | self.found
+
 
 Parts: TypeAlias = Sequence[Part]
 
@@ -55,6 +76,9 @@ def joined(
 
     Raises `Unanswerable` where a side is to be absent that is itself defined by what is absent.
     """
+    if kind in ("ASOF", "ASOF LEFT"):
+        (other,) = right
+        return [part for one in left if (part := _as_of(kind, one, other, on, inputs)) is not None]
     found = [part for one in left for other in right if (part := _matched(one, other, on)) is not None]
     if kind in ("LEFT", "FULL"):
         found += [_unmatched(one, right, on, inputs) for one in left]
@@ -95,16 +119,20 @@ def with_partners(
 
 def branches(parts: Parts, outputs: Sequence[Output], inputs: Mapping[str, Input]) -> tuple[Branch, ...]:
     """The branches with their outputs."""
-    return tuple(
-        Branch(
-            tuple(inputs[alias] for alias in sorted(part.aliases)),
-            tuple(dict.fromkeys(part.predicates)),
-            tuple(Output(o.name, without(o.expression, part.missing)) for o in outputs),
-            tuple(dict.fromkeys(part.absences)),
-            len(connected_components(sorted(part.aliases), [inputs_of(p) for p in part.predicates])) > 1,
+    found = []
+    for part in parts:
+        at_once = [p for p in dict.fromkeys(part.predicates) if part.found.isdisjoint(inputs_of(p))]
+        found.append(
+            Branch(
+                tuple(inputs[alias] for alias in sorted(part.aliases)),
+                tuple(at_once),
+                tuple(Output(o.name, without(o.expression, part.missing)) for o in outputs),
+                tuple(dict.fromkeys(part.absences)),
+                len(connected_components(sorted(part.aliases), [inputs_of(p) for p in at_once])) > 1,
+                tuple(p for p in dict.fromkeys(part.predicates) if p not in at_once),
+            )
         )
-        for part in parts
-    )
+    return tuple(found)
 
 
 def without(expression: Expression, missing: frozenset[str]) -> Expression:
@@ -175,7 +203,7 @@ def _matched(one: Part, other: Part, on: Sequence[Expression]) -> Part | None:
 
 
 def _unmatched(one: Part, others: Parts, on: Sequence[Expression], inputs: Mapping[str, Input]) -> Part:
-    gone = frozenset().union(*(other.aliases | other.missing for other in others))
+    gone = frozenset().union(*(other.visible for other in others))
     asked = _asked(one, others, on, inputs)
     return replace(one, absences=(*one.absences, *asked), missing=one.missing | gone)
 
@@ -190,14 +218,35 @@ def _asked(one: Part, others: Parts, on: Sequence[Expression], inputs: Mapping[s
             continue
         if other.absences:
             raise Unanswerable(
-                "a join that is kept whole beside a side with an outer join of its own",
+                "a join that is kept whole beside a side with an outer or as-of join of its own",
                 "inner joins on that side, or a condition on its optional streams",
             )
-        found.append(
-            Absence(
-                tuple(inputs[alias] for alias in sorted(other.aliases)),
-                tuple(sorted(one.aliases)),
-                tuple(sorted(set(conditions), key=repr)),
-            )
-        )
+        found.append(_absence(one, other, conditions, inputs))
     return found
+
+
+def _as_of(
+    kind: JoinKind, one: Part, other: Part, on: Sequence[Expression], inputs: Mapping[str, Input]
+) -> Part | None:
+    """A branch with its newest partner; None if it must have one and cannot."""
+    conditions = _conditions((*other.predicates, *on), one.missing)
+    if conditions is None:
+        return None if kind == "ASOF" else replace(one, missing=one.missing | other.aliases)
+    joined = replace(_absence(one, other, conditions, inputs), present=kind == "ASOF", newest=True)
+    return replace(one, absences=(*one.absences, joined))
+
+
+def _absence(
+    one: Part, other: Part, conditions: Sequence[Expression], inputs: Mapping[str, Input]
+) -> Absence:
+    early = one.found & frozenset[str]().union(*map(inputs_of, conditions))
+    if early:
+        raise Unanswerable(
+            f"{min(early)}, which an ASOF JOIN finds, in what another join waits for",
+            "conditions on the other streams, or in WHERE",
+        )
+    return Absence(
+        tuple(inputs[alias] for alias in sorted(other.aliases)),
+        tuple(sorted(one.aliases)),
+        tuple(sorted(set(conditions), key=repr)),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Column
@@ -11,22 +11,27 @@ from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.deadlines import waits
 from optimizer.logical.durations import duration_text
-from optimizer.logical.query import Query
+from optimizer.logical.query import Branch, Input, Query
 from optimizer.sql.grammar.places import SourceText
 
 Span = tuple[int, int]
 
 
 def unanswerable(
-    text: SourceText, query: Query, catalog: Catalog, places: Mapping[str, Span | None]
+    text: SourceText,
+    query: Query,
+    catalog: Catalog,
+    places: Mapping[str, Span | None],
+    meant: Collection[str],
 ) -> Iterator[InputError]:
-    """Why results of a query with branches can never be final.
+    """Why results are never final, or partners never forgotten.
 
     Args:
         text: the query's.
         query: with its branches.
         catalog: knows its streams.
         places: of aliases that may be absent, where the text says so.
+        meant: aliases with a stated window, unbounded ones too.
     """
     told: set[str] = set()
     held = [branch for branch in query.branches if branch.absences]
@@ -38,9 +43,13 @@ def unanswerable(
     for branch in held:
         for absence in branch.absences:
             for wait in waits(branch, absence, catalog):
-                if wait.until or wait.alias in told:
+                endless = absence.newest and wait.back_us is None and wait.alias not in meant
+                if (wait.until and not endless) or wait.alias in told:
                     continue
                 told.add(wait.alias)
+                if endless:
+                    yield _endless(text, branch, absence.inputs[0], catalog, places.get(wait.alias))
+                    continue
                 kept = next(item for item in branch.inputs if item.alias in absence.beside)
                 times = {
                     item.alias: Column(item.alias, catalog[item.stream].event_time, ColumnType.TIMESTAMP)
@@ -56,6 +65,25 @@ def unanswerable(
                 )
 
 
+def _endless(
+    text: SourceText, branch: Branch, item: Input, catalog: Catalog, place: Span | None
+) -> InputError:
+    """The error for an as-of join that would have to remember all tuples of a stream."""
+    first = branch.inputs[0]
+    later, time = (
+        to_sql(Column(one.alias, catalog[one.stream].event_time, ColumnType.TIMESTAMP))
+        for one in (first, item)
+    )
+    window = f"{quote_if_needed(item.stream)} [RANGE 1 DAY] AS {quote_if_needed(item.alias)}"
+    return text.error(
+        place,
+        "no-window",
+        f"ASOF JOIN of {item.alias} without a window, so its tuples are kept for ever",
+        f"a window such as {window}, a condition in ON such as {later} - {time} <= INTERVAL 1 DAY, "
+        "or [RANGE UNBOUNDED] if that is meant",
+    )
+
+
 def deadlines(
     text: SourceText, query: Query, catalog: Catalog, places: Mapping[str, Span | None]
 ) -> Iterator[InputError]:
@@ -68,10 +96,11 @@ def deadlines(
                 times = {
                     a: Column(a, catalog[streams[a]].event_time, ColumnType.TIMESTAMP) for a, _ in wait.until
                 }
+                at_once = "once event time has passed" if absence.newest else "at"
                 moments = [
                     f"{duration_text(us).lower()} after {to_sql(times[alias])}"
                     if us
-                    else f"at {to_sql(times[alias])}"
+                    else f"{at_once} {to_sql(times[alias])}"
                     for alias, us in wait.until
                 ]
                 told.append(
