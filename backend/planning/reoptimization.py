@@ -187,6 +187,8 @@ def _expect(
 ) -> None:
     """Tell the job what its plan is expected to do from now on, so that pages show it."""
     assert topology.plan is not None
-    found = estimate(running, LayeredStatistics((learnt, registered, DefaultStatistics())), HORIZON_SECONDS)
+    found = estimate(
+        running, LayeredStatistics((learnt.coming, registered, DefaultStatistics())), HORIZON_SECONDS
+    )
     rates = found.edges | found.rules
     send_control(topology.name, Expect(plan_id=topology.plan.plan_id, rates=rates, stores=found.stores))

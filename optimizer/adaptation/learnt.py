@@ -92,6 +92,20 @@ class LearntStatistics:
         shares = tuple(share for share in self.top_shares if share.source in seen)
         return LearntStatistics(tuple(s for s in self.statistics if s.source in seen), shares, self.memory)
 
+    @property
+    def coming(self) -> LearntStatistics:
+        """With rates as the coming epoch is expected to have them, by the hour, in place of means."""
+        foreseen = {} if self.memory is None else {n: self.memory.next_rate(n) for n in self.memory.rates}
+        return replace(
+            self,
+            statistics=tuple(
+                s
+                if (rate := foreseen.get(s.stream or "")) is None
+                else replace(s, value=rate.expected, low=rate.low, high=rate.high)
+                for s in self.statistics
+            ),
+        )
+
     def top_share(self, stream: str, column: str) -> float | None:
         found = (s.value for s in self.top_shares if (s.stream, s.column) == (stream, column))
         return next(found, None)
