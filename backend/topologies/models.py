@@ -155,6 +155,13 @@ class Plan(models.Model):
     running = models.TextField(blank=True, default="")
     """Where the next planning starts: `optimizer.planner.plan_in_use.Running`, as JSON; its queries are
     `versions`."""
+    before = models.CharField(max_length=100, blank=True, default="")
+    """The plan that it was weighed against by what was learnt; empty if it was not."""
+    predicted_saving = models.FloatField(null=True)
+    """Tuples per second of event time that are sent less than under that one."""
+    actual_saving = models.FloatField(null=True)
+    """What came about, in the first epoch a whole window behind the change; null until then."""
+    actual_saving_epoch = models.PositiveIntegerField(null=True)
     method = models.CharField(max_length=20)
     status = models.CharField(max_length=10)
     probe = models.FloatField()
