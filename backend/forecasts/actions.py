@@ -14,6 +14,7 @@ from backend.live.state import StoresPoint
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
 from jobs.protocol import BatchCompleted
+from optimizer.adaptation import LearntStatistics
 from optimizer.logical.catalog import Catalog
 from optimizer.physical.graph import GraphStore, PhysicalGraph
 from optimizer.physical.usage import users_of
@@ -25,7 +26,12 @@ streams have lulls and peaks."""
 
 
 def keep_forecasts(
-    topology: Topology, record: PlanRecord, deployed: Iterable[TopologyQuery], made: Plan, now: datetime
+    topology: Topology,
+    record: PlanRecord,
+    deployed: Iterable[TopologyQuery],
+    made: Plan,
+    learnt: LearntStatistics | None,
+    now: datetime,
 ) -> None:
     """Remember what the plan's stores are forecast to hold, for each of these queries.
 
@@ -34,7 +40,7 @@ def keep_forecasts(
     the same version and stores: what these will hold is no other plan's doing.
     """
     users = users_of(made.graph).stores
-    held = held_by_store(made)
+    held = held_by_store(made, learnt)
     stores = {store.id: store for store in made.graph.stores}
     found = Forecast.objects.filter(topology=topology, state=Forecast.State.OPEN)
     waiting = {one.query_id: one for one in found}

@@ -186,7 +186,7 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
             pk=topology.pk, revision=topology.revision, plan=topology.plan
         ).update(plan=record)
         if adopted:
-            keep_forecasts(topology, record, deployed, made, timezone.now())
+            keep_forecasts(topology, record, deployed, made, learnt, timezone.now())
     log.info("topology %s: plan %s: %s", topology, record.plan_id, cause)
     return bool(adopted)
 

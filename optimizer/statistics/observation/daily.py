@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 from optimizer.statistics.interval import Interval
@@ -50,7 +50,7 @@ class Rate:
         if until_us is not None:
             for hour, part in _parts(until_us - round(seconds * 1e6), seconds).items():
                 hours[hour] = Evidence(part, tuples * part / seconds)
-        return Rate(Evidence(seconds, tuples, 1.0 + _UNKNOWN * tuples), tuple(hours), until_us, seconds)
+        return Rate(Evidence(seconds, tuples), tuple(hours), until_us, seconds)
 
     @property
     def believed(self) -> Evidence:
@@ -59,15 +59,20 @@ class Rate:
 
     @property
     def mean(self) -> Interval:
-        """What epochs have, whichever hours they are of."""
-        told = self.believed.of_another
-        # Nothing came: that is no half a tuple.
-        return told if self.believed.hits else Interval(0.0, 0.0, told.high)
+        """What epochs have on average, whichever hours they are of."""
+        return _nothing_is_nothing(self.believed, self.believed.interval)
+
+    @property
+    def of_another(self) -> Interval:
+        """What any one more epoch may have."""
+        told = self.believed
+        unknown = _UNKNOWN * told.hits / max(1.0, told.epochs) ** 2
+        return _nothing_is_nothing(told, replace(told, dispersion=told.dispersion + unknown).of_another)
 
     @property
     def next(self) -> Interval:
         """What an epoch as long as the newest one will have, beginning where that ended."""
-        told = self.mean
+        told = self.of_another
         daily = None if self.until_us is None else self._of_the_hours(self.until_us, self.seconds)
         if daily is None or not was_better(self.daily_error, self.recent_error):
             return told
@@ -105,6 +110,11 @@ class Rate:
                 return None
             total += known.ratio * part
         return total / seconds if seconds > 0 else None
+
+
+def _nothing_is_nothing(told: Evidence, found: Interval) -> Interval:
+    """Where nothing came: that is no half a tuple."""
+    return found if told.hits else Interval(0.0, 0.0, found.high)
 
 
 def _parts(start_us: int, seconds: float) -> dict[int, float]:

@@ -65,16 +65,18 @@ class Evidence:
         share = max(_SLOWLY, 1.0 / (1.0 + self.epochs))
         awaited = self.ratio * newer.chances
         varied = (1.0 - share) * self.dispersion + share * (newer.hits - awaited) ** 2 / max(awaited, 0.5)
+        kept = self.faded()
         return Evidence(
-            FADING * self.chances + newer.chances,
-            FADING * self.hits + newer.hits,
+            kept.chances + newer.chances,
+            kept.hits + newer.hits,
             max(1.0, varied),
-            FADING * self.epochs + newer.epochs,
+            kept.epochs + newer.epochs,
         )
 
     def faded(self) -> Evidence:
-        """After an epoch that had no chances: as much is known, of longer ago."""
-        return replace(self, epochs=FADING * self.epochs)
+        """What is left of it after another epoch."""
+        chances, hits, epochs = (FADING * value for value in (self.chances, self.hits, self.epochs))
+        return replace(self, chances=chances, hits=hits, epochs=epochs)
 
     @property
     def _hits_of_another(self) -> float:

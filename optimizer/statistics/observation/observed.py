@@ -58,17 +58,34 @@ class ObservedStep:
 
     def then(self, newer: ObservedStep) -> ObservedStep:
         """The same step with a newer epoch's counts."""
-        made = newer if self.compared <= 0 else self._with(*then(self._recent, self.lasting, newer._recent))
-        joined, lasting = newer.joined, self.joined_lasting
-        if self.joined is not None and newer.joined is not None:
-            joined, lasting = then(self.joined, lasting, newer.joined)
-        return replace(made, joined=joined or self.joined, joined_lasting=lasting)
+        made = self.faded()
+        if newer.compared > 0:
+            seen = self.compared > 0
+            told = then(self._recent, self.lasting, newer._recent) if seen else (newer._recent, None)
+            made = self._with(*told)
+        if newer.joined is None:
+            return replace(made, joined=self.joined)
+        if self.joined is None:
+            return replace(made, joined=newer.joined)
+        joined, lasting = then(self.joined, self.joined_lasting, newer.joined)
+        return replace(made, joined=joined, joined_lasting=lasting)
 
     def faded(self) -> ObservedStep:
-        """After an epoch in which it did nothing."""
-        made = self._with(self._recent.faded(), _faded(self.lasting))
-        joined = None if self.joined is None else self.joined.faded()
-        return replace(made, joined=joined, joined_lasting=_faded(self.joined_lasting))
+        """After an epoch in which it did nothing.
+
+        What others tell of its predicates counts for more by now. What it does itself nobody else tells.
+        """
+        lasting, joined = self.lasting, self.joined
+        if lasting is not None:
+            lasting = replace(lasting, evidence=lasting.evidence.faded())
+        if joined is not None:
+            joined = replace(joined, epochs=joined.faded().epochs)
+        return replace(self._with(self._recent.faded(), lasting), joined=joined)
+
+    @property
+    def is_remembered(self) -> bool:
+        """False once what it did is too long ago to be kept."""
+        return max(self.epochs, 0.0 if self.joined is None else self.joined.epochs) > _NEGLIGIBLE
 
     def _with(self, recent: Evidence, lasting: Lasting | None) -> ObservedStep:
         return replace(
@@ -79,10 +96,6 @@ class ObservedStep:
             epochs=recent.epochs,
             lasting=lasting,
         )
-
-
-def _faded(lasting: Lasting | None) -> Lasting | None:
-    return None if lasting is None else replace(lasting, evidence=lasting.evidence.faded())
 
 
 _NEGLIGIBLE = 0.05
@@ -125,14 +138,9 @@ class ObservedStatistics:
         object.__setattr__(self, "_steps", steps)
 
     def rate(self, stream: str) -> Interval | None:
-        """What epochs have: see `Rate`."""
+        """What epochs have on average: see `Rate`."""
         found = self.rates.get(stream)
         return None if found is None else found.mean
-
-    def next_rate(self, stream: str) -> Interval | None:
-        """What the coming epoch is expected to have."""
-        found = self.rates.get(stream)
-        return None if found is None else found.next
 
     def then(self, newer: ObservedStatistics) -> ObservedStatistics:
         """With a newer epoch's observations; what it did not see fades."""
@@ -142,14 +150,14 @@ class ObservedStatistics:
             before = earlier.get(step.identity)
             if before is None:
                 steps[step.identity] = step
-            elif step.compared > 0:
+            elif step.compared > 0 or step.joined is not None:
                 steps[step.identity] = before.then(step)
         rates = dict(self.rates)
         for stream, now in newer.rates.items():
             rates[stream] = rates[stream].then(now) if stream in rates else now
         seen = [steps[step.identity].evidence.epochs for step in newer.steps if step.compared > 0]
         held = min((*seen, *(rates[stream].believed.epochs for stream in newer.rates)), default=1.0)
-        kept = tuple(step for step in steps.values() if step.epochs > _NEGLIGIBLE)
+        kept = tuple(step for step in steps.values() if step.is_remembered)
         return replace(newer, steps=kept, rates=rates, held_epochs=held)
 
     def step(self, chain: str) -> Interval | None:
