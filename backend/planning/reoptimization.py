@@ -196,7 +196,7 @@ def _tell_saving(
 ) -> None:
     """Note what the switch to a plan came to save, once its stores hold nothing of before it."""
     learnt, settled_us = drafting.read_learnt(plan.learnt), settled_after_us(running)
-    if plan.predicted_saving is None or plan.actual_saving is not None:
+    if plan.predicted_saving is None:
         return
     if learnt is None or learnt.memory is None or settled_us is None or epoch.until_us is None:
         return
@@ -207,7 +207,9 @@ def _tell_saving(
     if before is not None:
         graph, sent = PhysicalGraph.from_json(before.graph, before.plan_id), epoch.sent / epoch.event_seconds
         saving = saved(graph, running, observed, learnt, sent, HORIZON_SECONDS)
-        PlanRecord.objects.filter(pk=plan.pk).update(actual_saving=saving, actual_saving_epoch=epoch.epoch)
+        count, until_now = plan.saving_epochs, plan.actual_saving or 0.0
+        mean = until_now + (saving - until_now) / (count + 1)
+        PlanRecord.objects.filter(pk=plan.pk).update(actual_saving=mean, saving_epochs=count + 1)
 
 
 def _expect(

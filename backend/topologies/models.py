@@ -160,8 +160,9 @@ class Plan(models.Model):
     predicted_saving = models.FloatField(null=True)
     """Tuples per second of event time that are sent less than under that one."""
     actual_saving = models.FloatField(null=True)
-    """What came about, in the first epoch a whole window behind the change; null until then."""
-    actual_saving_epoch = models.PositiveIntegerField(null=True)
+    """What came about on average, from the first epoch a whole window behind the change on; null before it."""
+    saving_epochs = models.PositiveIntegerField(default=0)
+    """Over so many epochs."""
     method = models.CharField(max_length=20)
     status = models.CharField(max_length=10)
     probe = models.FloatField()

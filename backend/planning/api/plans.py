@@ -66,7 +66,7 @@ class SavingSerializer(serializers.ModelSerializer[Plan]):
 
     class Meta:
         model = Plan
-        fields = ("plan_id", "before", "predicted_saving", "actual_saving", "actual_saving_epoch")
+        fields = ("plan_id", "before", "predicted_saving", "actual_saving", "saving_epochs")
         read_only_fields = fields
 
 

@@ -10,5 +10,5 @@ class Migration(migrations.Migration):
         migrations.AddField("plan", "before", models.CharField(blank=True, default="", max_length=100)),
         migrations.AddField("plan", "predicted_saving", models.FloatField(null=True)),
         migrations.AddField("plan", "actual_saving", models.FloatField(null=True)),
-        migrations.AddField("plan", "actual_saving_epoch", models.PositiveIntegerField(null=True)),
+        migrations.AddField("plan", "saving_epochs", models.PositiveIntegerField(default=0)),
     ]

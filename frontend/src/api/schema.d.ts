@@ -1575,11 +1575,11 @@ export interface components {
         Saving: {
             /** Format: double */
             readonly actual_saving: number | null;
-            readonly actual_saving_epoch: number | null;
             readonly before: string;
             readonly plan_id: string;
             /** Format: double */
             readonly predicted_saving: number | null;
+            readonly saving_epochs: number;
         };
         Seconds: {
             /** Format: double */

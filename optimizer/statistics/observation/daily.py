@@ -64,10 +64,11 @@ class Rate:
 
     @property
     def of_another(self) -> Interval:
-        """What any one more epoch may have."""
-        told = self.believed
-        unknown = _UNKNOWN * told.hits / max(1.0, told.epochs) ** 2
-        return _nothing_is_nothing(told, replace(told, dispersion=told.dispersion + unknown).of_another)
+        """What any one more epoch may have: after a contradiction, one of before it too."""
+        told = [_of_another(self.believed)]
+        if self.lasting is not None:
+            told += [_of_another(self.recent), _of_another(self.lasting.evidence)]
+        return Interval(min(one.low for one in told), told[0].expected, max(one.high for one in told))
 
     @property
     def next(self) -> Interval:
@@ -115,6 +116,11 @@ class Rate:
 def _nothing_is_nothing(told: Evidence, found: Interval) -> Interval:
     """Where nothing came: that is no half a tuple."""
     return found if told.hits else Interval(0.0, 0.0, found.high)
+
+
+def _of_another(told: Evidence) -> Interval:
+    unknown = _UNKNOWN * told.hits / max(1.0, told.epochs) ** 2
+    return _nothing_is_nothing(told, replace(told, dispersion=told.dispersion + unknown).of_another)
 
 
 def _parts(start_us: int, seconds: float) -> dict[int, float]:

@@ -38,7 +38,7 @@ export function EpochTable({ name, rows, running, past, onChoose }: Props): JSX.
     {
       label: "Saved",
       kind: "number",
-      title: "what came about, in the first epoch a whole window behind the switch",
+      title: "what came about on average, from the first epoch a whole window behind the switch on",
       cell: ({ planId }) => rate(saving(planId)?.actual_saving),
     },
     { label: "Plan", class: "mono plan-id", cell: (row) => row.planId },
