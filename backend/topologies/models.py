@@ -160,7 +160,7 @@ class Plan(models.Model):
     predicted_saving = models.FloatField(null=True)
     """Tuples per second of event time that are sent less than under that one."""
     actual_saving = models.FloatField(null=True)
-    """What came about on average, from the first epoch a whole window behind the change on; null before it."""
+    """What came about on average, from the first epoch a whole window behind the change on."""
     saving_epochs = models.PositiveIntegerField(default=0)
     """Over so many epochs."""
     method = models.CharField(max_length=20)

@@ -82,27 +82,30 @@ def weigh(
         horizon_s: seconds over which an unbounded window holds tuples.
     """
     alike = _Alike.of(statistics, running, candidate)
-    now, then = (estimate(graph, alike, horizon_s) for graph in (running, candidate))
     memory = statistics.memory if isinstance(statistics, LearntStatistics) else None
     held = REPAY_EPOCHS if memory is None else memory.held_epochs
-    cost = cost_of(running, alike, options, horizon_s)
+    # What the running plan does is known: if it is less than selectivities say, so may the other plan do.
+    seen = min((alike, statistics), key=lambda known: cost_of(running, known, options, horizon_s))
+    now, then = estimate(running, seen, horizon_s), estimate(candidate, alike, horizon_s)
+    cost = cost_of(running, seen, options, horizon_s)
     # As tuples: the same share of what the running plan sends.
     tuples = now.probe / cost if options.cost == "cores" and cost > 0 else 1.0
 
-    def saving(known: StatisticsProvider) -> float:
-        costs = (cost_of(graph, known, options, horizon_s) for graph in (running, candidate))
-        return (next(costs) - next(costs)) * tuples
+    def saving(of_running: StatisticsProvider, of_candidate: StatisticsProvider) -> float:
+        more, less = ((running, of_running), (candidate, of_candidate))
+        return (cost_of(*more, options, horizon_s) - cost_of(*less, options, horizon_s)) * tuples
 
     found = Weighed(
         running_probe=now.probe,
         candidate_probe=then.probe,
-        saving=saving(alike),
+        saving=saving(seen, alike),
         moved=_moved(running, candidate, then, horizon_s),
         patience_s=min(REPAY_EPOCHS, held) * epoch_s,
     )
     if not found.promising:
         return found
-    return replace(found, low=min(saving(Drawn(alike, seed)) for seed in range(DRAWS)))
+    drawn = (saving(Drawn(seen, seed), Drawn(alike, seed)) for seed in range(DRAWS))
+    return replace(found, low=min(drawn))
 
 
 @dataclass(frozen=True, slots=True)
