@@ -194,7 +194,7 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
 def _tell_saving(
     plan: PlanRecord, running: PhysicalGraph, epoch: EpochCompleted, observed: ObservedStatistics
 ) -> None:
-    """Note what the switch to a plan came to save, once its stores hold nothing of before it."""
+    """Note what a switch came to save, once stores hold nothing of before it."""
     learnt, settled_us = drafting.read_learnt(plan.learnt), settled_after_us(running)
     if plan.predicted_saving is None:
         return

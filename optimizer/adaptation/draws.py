@@ -24,9 +24,9 @@ _ERRORS = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What is known, every number of it drawn around what is expected: logarithms are normal.
+    """What is known, every number of it drawn around what is expected.
 
-    The same number of a draw has the same value in every plan and in every process. Of a number without an
+    Logarithms are normal. The same number of a draw has the same value in every plan and in every process. Of a number without an
     interval, as somebody declared it, the ends are a factor of two away.
 
     >>> from optimizer.statistics import FixedStatistics

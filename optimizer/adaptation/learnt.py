@@ -95,12 +95,12 @@ class LearntStatistics:
 
     @property
     def coming(self) -> LearntStatistics:
-        """With rates as the coming epoch is expected to have them, by the hour, in place of means."""
+        """With the rates of the coming epoch, by the hour, in place of means."""
         return self._with_rates(lambda rate: rate.next)
 
     @property
     def ahead(self) -> LearntStatistics:
-        """With rates between what any epoch may have, in place of where their means lie."""
+        """With rates as any epoch may have them, in place of means."""
         return self._with_rates(lambda rate: rate.of_another)
 
     def _with_rates(self, of: Callable[[Rate], Interval]) -> LearntStatistics:

@@ -11,7 +11,7 @@ from optimizer.statistics import DefaultStatistics, LayeredStatistics, ObservedS
 
 
 def settled_after_us(graph: PhysicalGraph) -> int | None:
-    """Event time until the stores hold nothing of before a switch; None if they never do."""
+    """Event time until stores hold nothing of before a switch; None for never."""
     windows = [retention for store in graph.stores for retention in store.retention]
     return union(windows).reach_us if windows else 0
 
@@ -24,7 +24,9 @@ def saved(
     sent_per_second: float,
     horizon_s: float,
 ) -> float:
-    """Tuples per second of event time that the plan before would have sent more in an epoch.
+    """Tuples per second that the plan before would have sent more in an epoch.
+
+    Of event time.
 
     Args:
         before: the plan before; grids would have had the same shapes under either.

@@ -48,7 +48,7 @@ class Weighed:
 
     @property
     def promising(self) -> bool:
-        """True if what is expected is large enough to be no error of the model, and repays the switch."""
+        """True if what is expected is no error of the model and repays the switch."""
         return (
             self.saving > 0
             and self.saving >= LEAST_SHARE * self.running_probe
@@ -57,7 +57,7 @@ class Weighed:
 
     @property
     def worthwhile(self) -> bool:
-        """True if the switch is repaid in time, also where statistics are less favourable than expected."""
+        """True if the switch is repaid in time, also by less favourable statistics."""
         sure = self.low is None or (self.low > 0 and self.low * self.patience_s >= self.moved)
         return self.promising and sure
 

@@ -71,7 +71,10 @@ class SavingSerializer(serializers.ModelSerializer[Plan]):
 
 
 class TopologySavings(APIView):
-    """What its newest switches were to save, and did, in tuples sent per second of event time."""
+    """What its newest switches were to save, and did.
+
+    In tuples sent per second of event time.
+    """
 
     @extend_schema(responses=SavingSerializer(many=True))
     def get(self, request: Request, name: str) -> Response:

@@ -239,7 +239,11 @@ export interface paths {
         post: operations["topologies_restart_create"];
     };
     "/api/topologies/{name}/savings/": {
-        /** @description What its newest switches were to save, and did, in tuples sent per second of event time. */
+        /**
+         * @description What its newest switches were to save, and did.
+         *
+         *     In tuples sent per second of event time.
+         */
         get: operations["topologies_savings_list"];
     };
     "/api/topologies/{name}/snapshot/": {

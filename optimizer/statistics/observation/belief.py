@@ -1,4 +1,4 @@
-"""What is believed where epochs contradict each other: the newest ones, or all of them together."""
+"""What to believe where epochs contradict each other: the newest, or all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Lasting:
 
 
 def was_better(error: float, than: float) -> bool:
-    """True if predictions with one mean square error are to be believed rather than those with another."""
+    """True if predictions with one error are clearly better than with another."""
     return error < _BETTER * than
 
 
@@ -43,7 +43,9 @@ def believed(recent: Evidence, lasting: Lasting | None) -> Evidence:
 
 
 def then(recent: Evidence, lasting: Lasting | None, newer: Evidence) -> tuple[Evidence, Lasting | None]:
-    """Both with a newer epoch's counts; of the recent only itself is left if it contradicts them.
+    """Both with a newer epoch's counts.
+
+    Of the recent ones only itself is left if it contradicts them.
 
     >>> day, night = Evidence(100.0, 4000.0), Evidence(100.0, 400.0)
     >>> recent, lasting = day, None

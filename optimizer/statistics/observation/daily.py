@@ -64,7 +64,10 @@ class Rate:
 
     @property
     def of_another(self) -> Interval:
-        """What any one more epoch may have: after a contradiction, one of before it too."""
+        """What any one more epoch may have.
+
+        After a contradiction it may be one of before it, too.
+        """
         told = [_of_another(self.believed)]
         if self.lasting is not None:
             told += [_of_another(self.recent), _of_another(self.lasting.evidence)]
