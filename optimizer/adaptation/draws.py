@@ -26,8 +26,8 @@ _ERRORS = 1.96
 class Drawn:
     """What is known, every number of it drawn around what is expected.
 
-    Logarithms are normal. The same number of a draw has the same value in every plan and in every process. Of a number without an
-    interval, as somebody declared it, the ends are a factor of two away.
+    Logarithms are normal. The same number of a draw has the same value in every plan and every process. Of a
+    number without an interval, as somebody declared it, the ends are a factor of two away.
 
     >>> from optimizer.statistics import FixedStatistics
     >>> one, other = (Drawn(FixedStatistics({"r": 10.0}), seed).rate("r") for seed in (1, 2))
