@@ -33,7 +33,7 @@ from optimizer.adaptation import (
     tasks_by_stream,
     weigh,
 )
-from optimizer.adaptation.saving import saved, settled_after_us
+from optimizer.adaptation.saving import saved_cost, settled_after_us
 from optimizer.adaptation.weighing import same_plan
 from optimizer.algebra.errors import Infeasible, InputError
 from optimizer.estimate import estimate
@@ -163,7 +163,7 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
         if not weighed.worthwhile:
             _expect(topology, running, learnt, registered)
             return False
-        saving = weighed.running_probe - weighed.candidate_probe
+        saving = weighed.saving
         before = drafting.read_learnt(topology.plan.learnt) or learn(queries, registered)
         moved = most_moved(before, learnt)
         cause = str(moved) if moved is not None else "statistics became more exact"
@@ -205,8 +205,8 @@ def _tell_saving(
         return
     before = PlanRecord.objects.filter(topology=plan.topology_id, plan_id=plan.before).first()
     if before is not None:
-        graph, sent = PhysicalGraph.from_json(before.graph, before.plan_id), epoch.sent / epoch.event_seconds
-        saving = saved(graph, running, observed, learnt, sent, HORIZON_SECONDS)
+        graph, options = PhysicalGraph.from_json(before.graph, before.plan_id), plan.topology.planner_settings
+        saving = saved_cost(graph, running, observed, learnt, options.options(), HORIZON_SECONDS)
         count, until_now = plan.saving_epochs, plan.actual_saving or 0.0
         mean = until_now + (saving - until_now) / (count + 1)
         PlanRecord.objects.filter(pk=plan.pk).update(actual_saving=mean, saving_epochs=count + 1)

@@ -158,7 +158,7 @@ class Plan(models.Model):
     before = models.CharField(max_length=100, blank=True, default="")
     """The plan that it was weighed against by what was learnt; empty if it was not."""
     predicted_saving = models.FloatField(null=True)
-    """Tuples per second of event time that are sent less than under that one."""
+    """Of cost, as tuples sent per second of event time: the same share of what that one sends."""
     actual_saving = models.FloatField(null=True)
     """What came about on average, from the first epoch a whole window behind the change on."""
     saving_epochs = models.PositiveIntegerField(default=0)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from optimizer.adaptation.learnt import LearntStatistics
-from optimizer.estimate import estimate
+from optimizer.estimate import cost_of, estimate
 from optimizer.logical.window import union
 from optimizer.partitioning.matrix import keep_groups
 from optimizer.physical.graph import PhysicalGraph
+from optimizer.search.problem import Options
 from optimizer.statistics import DefaultStatistics, LayeredStatistics, ObservedStatistics
 
 
@@ -38,3 +39,23 @@ def saved(
     """
     known = LayeredStatistics((observed, learnt, DefaultStatistics()))
     return estimate(keep_groups(before, ran), known, horizon_s).probe - sent_per_second
+
+
+def saved_cost(
+    before: PhysicalGraph,
+    ran: PhysicalGraph,
+    observed: ObservedStatistics,
+    learnt: LearntStatistics,
+    options: Options,
+    horizon_s: float,
+) -> float:
+    """What an epoch would have cost more under the plan before, as `Weighed.saving`.
+
+    Arguments as of `saved`; `options` are those that the plans were weighed by.
+    """
+    known = LayeredStatistics((observed, learnt, DefaultStatistics()))
+    graph = keep_groups(before, ran)
+    costs = [cost_of(one, known, options, horizon_s) for one in (graph, ran)]
+    scaled = options.cost == "cores" and costs[0] > 0
+    tuples = estimate(graph, known, horizon_s).probe / costs[0] if scaled else 1.0
+    return (costs[0] - costs[1]) * tuples

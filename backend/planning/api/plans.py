@@ -73,7 +73,7 @@ class SavingSerializer(serializers.ModelSerializer[Plan]):
 class TopologySavings(APIView):
     """What its newest switches were to save, and did.
 
-    In tuples sent per second of event time.
+    Of cost, as tuples sent per second of event time: the same share of what the plan before sends.
     """
 
     @extend_schema(responses=SavingSerializer(many=True))

@@ -242,7 +242,7 @@ export interface paths {
         /**
          * @description What its newest switches were to save, and did.
          *
-         *     In tuples sent per second of event time.
+         *     Of cost, as tuples sent per second of event time: the same share of what the plan before sends.
          */
         get: operations["topologies_savings_list"];
     };

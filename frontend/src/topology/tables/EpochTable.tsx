@@ -32,7 +32,7 @@ export function EpochTable({ name, rows, running, past, onChoose }: Props): JSX.
     {
       label: "To save",
       kind: "number",
-      title: "tuples sent per second of event time that were to be saved, by the statistics of the switch",
+      title: "of cost, as tuples sent per second of event time, by the statistics of the switch",
       cell: ({ planId }) => rate(saving(planId)?.predicted_saving),
     },
     {
