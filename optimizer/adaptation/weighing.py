@@ -104,8 +104,9 @@ def weigh(
     )
     if not found.promising:
         return found
-    drawn = (saving(Drawn(seen, seed), Drawn(alike, seed)) for seed in range(DRAWS))
-    return replace(found, low=min(drawn))
+    # Estimated alike: what is drawn high is so for both.
+    drawn = (saving(both, both) for both in (Drawn(alike, seed) for seed in range(DRAWS)))
+    return replace(found, low=min(found.saving, *drawn))
 
 
 @dataclass(frozen=True, slots=True)
