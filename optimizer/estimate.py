@@ -23,7 +23,7 @@ from optimizer.search.pricing import COMPACTED, CopyLoad, Pricing, SourceLoad, S
 from optimizer.search.problem import Options
 from optimizer.search.widths import POSITION_BYTES, TEXT_BYTES, width
 from optimizer.statistics.defaults import default_selectivity
-from optimizer.statistics.observation.chains import chains, matched_share
+from optimizer.statistics.observation.chains import chains, partners
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.skew import hash_skew
 from optimizer.udf.pair_cost import pair_cost
@@ -65,9 +65,9 @@ def cost_of(
 def estimate(graph: PhysicalGraph, statistics: StatisticsProvider, horizon_s: float = 3600.0) -> Estimated:
     """Estimate a graph with the cost model of section 6.2, element by element.
 
-    A step multiplies what arrives by the partners inside the stored side's window and by the share of pairs
-    that matched in it, or the selectivities of what it checks where that is not known; a materialized
-    result holds what its feeding orders make.
+    A step multiplies what arrives by what it was seen to, or where that is not known by the partners inside
+    the stored side's window and the selectivities of what it checks; a materialized result holds what its
+    feeding orders make.
 
     >>> from optimizer.planner.plan import plan
     >>> from optimizer.sql import parse_query
@@ -278,9 +278,9 @@ class _Estimator:
         equalities = [equality.condition for equality in rule.equalities]
         checked = {*equalities, *rule.predicates} - without
         store = self.stores[rule.store]
-        learnt = matched_share(self.statistics, self.chains[rule.id])
+        learnt = partners(self.statistics, self.chains[rule.id])
         if learnt is not None and not without:
-            return self._content(rule) * learnt.expected
+            return learnt.expected
         if not store.is_base:
             return self._volume(store.id) * self._shares(checked)
         name, held = rule.renames[0][1], self._stored_rate(store.id)
@@ -291,12 +291,6 @@ class _Estimator:
             held = min(held, self._rate(store.inputs[0].stream) * self._shares(filters))
         window_s = lasting_s(rule.window_of[name].seconds, self.horizon_s)
         return held * window_s * self._shares(checked - filters)
-
-    def _content(self, rule: ProbeRule) -> float:
-        """Tuples that one arriving tuple is compared with."""
-        if not self.stores[rule.store].is_base:
-            return self._in_one_copy(rule.store)
-        return self._stored_rate(rule.store) * lasting_s(rule.stored_window.seconds, self.horizon_s)
 
     def _shares(self, conditions: Iterable[Expression]) -> float:
         return prod(self._share(condition) for condition in sorted(conditions, key=sort_key))

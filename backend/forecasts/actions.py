@@ -14,6 +14,7 @@ from backend.live.state import StoresPoint
 from backend.topologies.models import Plan as PlanRecord
 from backend.topologies.models import Topology, TopologyQuery
 from jobs.protocol import BatchCompleted
+from optimizer.adaptation import LearntStatistics
 from optimizer.logical.catalog import Catalog
 from optimizer.physical.graph import GraphStore, PhysicalGraph
 from optimizer.physical.usage import users_of
@@ -25,20 +26,35 @@ streams have lulls and peaks."""
 
 
 def keep_forecasts(
-    topology: Topology, record: PlanRecord, deployed: Iterable[TopologyQuery], made: Plan, now: datetime
+    topology: Topology,
+    record: PlanRecord,
+    deployed: Iterable[TopologyQuery],
+    made: Plan,
+    learnt: LearntStatistics | None,
+    now: datetime,
 ) -> None:
     """Remember what the plan's stores are forecast to hold, for each of these queries.
 
     A query that needs no store has no forecast, nor has one with a store that forgets nothing: its
-    windows are never full. An earlier forecast of the query that is still open is overtaken.
+    windows are never full. An earlier forecast of the query that is still open is overtaken, unless it is of
+    the same version and stores: what these will hold is no other plan's doing.
     """
     users = users_of(made.graph).stores
-    held = held_by_store(made)
+    held = held_by_store(made, learnt)
     stores = {store.id: store for store in made.graph.stores}
+    found = Forecast.objects.filter(topology=topology, state=Forecast.State.OPEN)
+    waiting = {one.query_id: one for one in found}
     for one in deployed:
         name = one.version.query.name
         # What waits for its deadline is not forecast.
         needed = [store for store in held if name in users.get(store, frozenset())]
+        before = waiting.get(one.query_id)
+        if (
+            before is not None
+            and before.version == one.version.number
+            and _foretold(before) == {store: stores[store] for store in needed}
+        ):
+            continue
         Forecast.objects.filter(query=one.query_id, state=Forecast.State.OPEN).update(
             state=Forecast.State.OVERTAKEN, judged_at=now
         )
@@ -61,6 +77,12 @@ def keep_forecasts(
             ForecastStore.objects.bulk_create(
                 ForecastStore(forecast=forecast, store=store) for store in needed
             )
+
+
+def _foretold(forecast: Forecast) -> dict[str, GraphStore | None]:
+    """The stores that a forecast is about, by id, as its plan has them."""
+    planned = _stores(forecast, forecast.plan_id)
+    return {store: planned.get(store) for store in forecast.stores.values_list("store", flat=True)}
 
 
 def _full_after(needed: Sequence[str], stores: dict[str, GraphStore], catalog: Catalog) -> timedelta | None:
@@ -88,8 +110,8 @@ def judge(now: datetime) -> int:
 
 
 def _judge(forecast: Forecast, batch: BatchCompleted, history: Sequence[StoresPoint], now: datetime) -> int:
-    stores = list(forecast.stores.values_list("store", flat=True))
     planned = _stores(forecast, forecast.plan_id)
+    stores = list(forecast.stores.values_list("store", flat=True))
     running = planned if batch.plan_id == forecast.plan_id else _stores(forecast, batch.plan_id)
     reached = _reached([planned[store] for store in stores], batch)
     row = Forecast.objects.filter(pk=forecast.pk, state=Forecast.State.OPEN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
+from optimizer.adaptation import LearntStatistics
 from optimizer.estimate import estimate
 from optimizer.explain.forecast import AtEnd
 from optimizer.logical.catalog import Catalog
@@ -40,9 +41,14 @@ def widened(held: Interval, beyond: float) -> Interval:
     return Interval(held.low, held.expected, held.high * (1.0 + beyond))
 
 
-def held_by_store(plan: Plan) -> dict[str, Interval]:
-    """Tuples that every store of a plan holds once its windows are full, by its id."""
-    known = LayeredStatistics((plan.statistics, DefaultStatistics()))
+def held_by_store(plan: Plan, learnt: LearntStatistics | None = None) -> dict[str, Interval]:
+    """Tuples that every store of a plan holds once its windows are full, by its id.
+
+    Args:
+        learnt: what the plan was made from, if anything was learnt: its rates may be any epoch's.
+    """
+    seen = () if learnt is None else (learnt.measured.ahead,)
+    known = LayeredStatistics((*seen, plan.statistics, DefaultStatistics()))
     low, expected, high = (
         estimate(plan.graph, AtEnd(known, end, DECLARED), plan.context.horizon_s).stores
         for end in ("low", "expected", "high")

@@ -21,6 +21,7 @@ from backend.planning import drafting, revisions
 from backend.redis import connection, read_entries, send_control
 from backend.streams.queries import load_catalog, selectivities
 from backend.topologies.models import Desired, Topology
+from backend.topologies.models import Plan as PlanRecord
 from jobs.protocol import EpochCompleted, Expect, StreamsSampled, samples_key, statistics_key
 from optimizer.adaptation import (
     LearntStatistics,
@@ -32,6 +33,7 @@ from optimizer.adaptation import (
     tasks_by_stream,
     weigh,
 )
+from optimizer.adaptation.saving import saved_cost, settled_after_us
 from optimizer.adaptation.weighing import same_plan
 from optimizer.algebra.errors import Infeasible, InputError
 from optimizer.estimate import estimate
@@ -40,6 +42,7 @@ from optimizer.statistics import (
     DefaultStatistics,
     LayeredStatistics,
     Measured,
+    ObservedStatistics,
     SampleStatistics,
     StatisticsProvider,
     observe,
@@ -140,6 +143,7 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
     )
     sample = epoch_samples(topology.name, epoch)
     learnt = learn(queries, registered, observed, sample, drafting.read_learnt(topology.learnt))
+    _tell_saving(topology.plan, running, epoch, observed)
     document = drafting.LEARNT.dump_json(learnt).decode()
     Topology.objects.filter(pk=topology.pk).update(learnt=document)
     tasks = tasks_by_stream(running)
@@ -153,12 +157,13 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
     if same_plan(made.graph, running):
         _expect(topology, running, learnt, registered)
         return False
-    cause = "; ".join(map(str, resized))
+    cause, saving = "; ".join(map(str, resized)), None
     if not resized:
         weighed = weigh(running, made.graph, learnt, made.options, epoch.event_seconds, HORIZON_SECONDS)
         if not weighed.worthwhile:
             _expect(topology, running, learnt, registered)
             return False
+        saving = weighed.saving
         before = drafting.read_learnt(topology.plan.learnt) or learn(queries, registered)
         moved = most_moved(before, learnt)
         cause = str(moved) if moved is not None else "statistics became more exact"
@@ -172,14 +177,39 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
             cause[:255],
             document,
         )
+        if saving is not None:
+            PlanRecord.objects.filter(pk=record.pk).update(
+                before=topology.plan.plan_id, predicted_saving=saving
+            )
         # A request of a person may have come meanwhile: then its plan is the one to come.
         adopted = Topology.objects.filter(
             pk=topology.pk, revision=topology.revision, plan=topology.plan
         ).update(plan=record)
         if adopted:
-            keep_forecasts(topology, record, deployed, made, timezone.now())
+            keep_forecasts(topology, record, deployed, made, learnt, timezone.now())
     log.info("topology %s: plan %s: %s", topology, record.plan_id, cause)
     return bool(adopted)
+
+
+def _tell_saving(
+    plan: PlanRecord, running: PhysicalGraph, epoch: EpochCompleted, observed: ObservedStatistics
+) -> None:
+    """Note what a switch came to save, once stores hold nothing of before it."""
+    learnt, settled_us = drafting.read_learnt(plan.learnt), settled_after_us(running)
+    if plan.predicted_saving is None:
+        return
+    if learnt is None or learnt.memory is None or settled_us is None or epoch.until_us is None:
+        return
+    decided_us = max((rate.until_us or 0 for rate in learnt.memory.rates.values()), default=0)
+    if epoch.until_us - epoch.event_seconds * 1e6 < decided_us + settled_us:
+        return
+    before = PlanRecord.objects.filter(topology=plan.topology_id, plan_id=plan.before).first()
+    if before is not None:
+        graph, options = PhysicalGraph.from_json(before.graph, before.plan_id), plan.topology.planner_settings
+        saving = saved_cost(graph, running, observed, learnt, options.options(), HORIZON_SECONDS)
+        count, until_now = plan.saving_epochs, plan.actual_saving or 0.0
+        mean = until_now + (saving - until_now) / (count + 1)
+        PlanRecord.objects.filter(pk=plan.pk).update(actual_saving=mean, saving_epochs=count + 1)
 
 
 def _expect(
@@ -187,6 +217,8 @@ def _expect(
 ) -> None:
     """Tell the job what its plan is expected to do from now on, so that pages show it."""
     assert topology.plan is not None
-    found = estimate(running, LayeredStatistics((learnt, registered, DefaultStatistics())), HORIZON_SECONDS)
+    found = estimate(
+        running, LayeredStatistics((learnt.coming, registered, DefaultStatistics())), HORIZON_SECONDS
+    )
     rates = found.edges | found.rules
     send_control(topology.name, Expect(plan_id=topology.plan.plan_id, rates=rates, stores=found.stores))

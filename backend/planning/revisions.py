@@ -223,4 +223,5 @@ def _store(topology: Topology, revision: int, deployed: list[TopologyQuery], mad
         )
         if won:
             fresh = [one for one in deployed if one.revision > topology.planned_revision]
-            keep_forecasts(topology, record, fresh, made, timezone.now())
+            learnt = read_learnt(topology.learnt)
+            keep_forecasts(topology, record, fresh, made, learnt, timezone.now())

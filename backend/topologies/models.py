@@ -155,6 +155,14 @@ class Plan(models.Model):
     running = models.TextField(blank=True, default="")
     """Where the next planning starts: `optimizer.planner.plan_in_use.Running`, as JSON; its queries are
     `versions`."""
+    before = models.CharField(max_length=100, blank=True, default="")
+    """The plan that it was weighed against by what was learnt; empty if it was not."""
+    predicted_saving = models.FloatField(null=True)
+    """Of cost, as tuples sent per second of event time: the same share of what that one sends."""
+    actual_saving = models.FloatField(null=True)
+    """What came about on average, from the first epoch a whole window behind the change on."""
+    saving_epochs = models.PositiveIntegerField(default=0)
+    """Over so many epochs."""
     method = models.CharField(max_length=20)
     status = models.CharField(max_length=10)
     probe = models.FloatField()

@@ -28,6 +28,15 @@ def find_plan(topology: Topology, plan_id: str) -> Plan | None:
     return topology.active_plan or topology.plan or plans.first()
 
 
+SAVINGS = 50
+"""As many as a page shows switches."""
+
+
+def savings(topology: Topology) -> QuerySet[Plan]:
+    """The newest plans that took over by what was learnt."""
+    return Plan.objects.filter(topology=topology, predicted_saving__isnull=False)[:SAVINGS]
+
+
 def plan_document(plan: Plan) -> dict[str, object]:
     """The plan as the API shows it (docs/design/frontend-contract.md)."""
     total = plan.probe + plan.storage + plan.latency

@@ -9,12 +9,9 @@ from jobs.adaptation.decision import Decision
 from jobs.adaptation.observed_epochs import elapsed_s, epoch_counts, observed_statistics
 from jobs.recovery.batch_history import BatchLine
 from jobs.recovery.epochs import q_error, sent
-from optimizer.estimate import estimate
-from optimizer.logical.window import union
-from optimizer.partitioning.matrix import keep_groups
+from optimizer.adaptation.saving import saved, settled_after_us
 from optimizer.partitioning.matrix.groups import grids_by_stream
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.statistics import DefaultStatistics, LayeredStatistics
 
 Document = dict[str, object]
 
@@ -132,8 +129,7 @@ def _saving(
     if decision.weighed is None or decision.plan is None or decision.before is None or decision.epoch is None:
         return None, None
     graph = graph_of(decision.plan)
-    windows = [retention for store in graph.stores for retention in store.retention]
-    widest = union(windows).reach_us if windows else 0
+    widest = settled_after_us(graph)
     if widest is None:
         return None, None
     learnt = [line.figures.counts.newest_us for line in lines if line.epoch <= decision.epoch]
@@ -149,12 +145,10 @@ def _saving(
             break
         counts = epoch_counts(lines, number)
         if counts is not None and counts.seconds > 0:
-            # Grids would have had the same shapes under either plan.
             ran = graph_of(own[-1].plan)
-            observed = observed_statistics(ran, counts)
-            known = LayeredStatistics((observed, decision.learnt, DefaultStatistics()))
-            otherwise = estimate(keep_groups(graph_of(decision.before), ran), known, elapsed_s(lines))
-            return number, otherwise.probe - sent(ran, counts.edges) / counts.seconds
+            observed, rate = observed_statistics(ran, counts), sent(ran, counts.edges) / counts.seconds
+            before = graph_of(decision.before)
+            return number, saved(before, ran, observed, decision.learnt, rate, elapsed_s(lines))
     return None, None
 
 

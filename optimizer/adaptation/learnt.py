@@ -14,7 +14,7 @@ For each statistic the best evidence wins:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -24,6 +24,7 @@ from optimizer.logical.canonical_inputs import blank_ordinals, canonical_names, 
 from optimizer.logical.query import Query
 from optimizer.statistics.defaults import DefaultStatistics
 from optimizer.statistics.interval import Interval
+from optimizer.statistics.observation.daily import Rate
 from optimizer.statistics.observation.evidence import is_better
 from optimizer.statistics.observation.observed import ObservedStatistics
 from optimizer.statistics.provider import StatisticsProvider
@@ -91,6 +92,27 @@ class LearntStatistics:
         seen = ("observed", "remembered", "sampled")
         shares = tuple(share for share in self.top_shares if share.source in seen)
         return LearntStatistics(tuple(s for s in self.statistics if s.source in seen), shares, self.memory)
+
+    @property
+    def coming(self) -> LearntStatistics:
+        """With the rates of the coming epoch, by the hour, in place of means."""
+        return self._with_rates(lambda rate: rate.next)
+
+    @property
+    def ahead(self) -> LearntStatistics:
+        """With rates as any epoch may have them, in place of means."""
+        return self._with_rates(lambda rate: rate.of_another)
+
+    def _with_rates(self, of: Callable[[Rate], Interval]) -> LearntStatistics:
+        seen = {} if self.memory is None else {name: of(rate) for name, rate in self.memory.rates.items()}
+        found = [(s, seen.get(s.stream or "")) for s in self.statistics]
+        return replace(
+            self,
+            statistics=tuple(
+                s if rate is None else replace(s, value=rate.expected, low=rate.low, high=rate.high)
+                for s, rate in found
+            ),
+        )
 
     def top_share(self, stream: str, column: str) -> float | None:
         found = (s.value for s in self.top_shares if (s.stream, s.column) == (stream, column))

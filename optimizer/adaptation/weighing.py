@@ -2,13 +2,15 @@
 
 A switch is not free: stores that only the new plan has are filled from what is stored already. If
 plans of nearly equal cost took turns with every fluctuation of the statistics, the topology would
-do nothing else, so a plan stays until another one is clearly and durably better.
+do nothing else, so a plan stays until another one is better whatever the statistics may well be.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from optimizer.adaptation.draws import DRAWS, Drawn
+from optimizer.adaptation.learnt import LearntStatistics
 from optimizer.algebra.expression import Expression
 from optimizer.estimate import Estimated, cost_of, estimate
 from optimizer.physical.at_once import at_once
@@ -16,14 +18,14 @@ from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.rules import ProbeRule, StoreRule
 from optimizer.search.problem import Options
 from optimizer.statistics.interval import Interval
-from optimizer.statistics.observation.chains import chains, matched_share
+from optimizer.statistics.observation.chains import chains, partners
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.skew import top_share
 
 LEAST_SHARE = 0.05
 """A saving below this share of what the running plan sends is noise."""
 REPAY_EPOCHS = 8
-"""Within so many epochs the saving must be as large as what the switch moves."""
+"""Within so many epochs at most the saving must be as large as what the switch moves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +40,26 @@ class Weighed:
     moved: float
     """Tuples that have to be stored or sent again in order to switch."""
     patience_s: float
-    """Seconds of event time within which the saving has to repay that."""
+    """Seconds of event time within which the saving has to repay that: as long as the statistics have been
+    what they are, and at most `REPAY_EPOCHS`."""
+    low: float | None = None
+    """What is saved at least, if statistics are what their intervals allow; None if that did not matter, or
+    in documents of an older release."""
 
     @property
-    def worthwhile(self) -> bool:
-        """Both conditions: large enough to be no noise, and repaid in time."""
+    def promising(self) -> bool:
+        """True if what is expected is no error of the model and repays the switch."""
         return (
             self.saving > 0
             and self.saving >= LEAST_SHARE * self.running_probe
             and self.saving * self.patience_s >= self.moved
         )
+
+    @property
+    def worthwhile(self) -> bool:
+        """True if the switch is repaid in time, also by less favourable statistics."""
+        sure = self.low is None or (self.low > 0 and self.low * self.patience_s >= self.moved)
+        return self.promising and sure
 
 
 def weigh(
@@ -60,27 +72,41 @@ def weigh(
 ) -> Weighed:
     """Compare a plan with the running one under the newest statistics.
 
+    How long data will stay as they are nobody knows; that they will for as long as they have is a guess by
+    which at most as much is lost in waiting as a switch costs.
+
     Args:
         statistics: with a rate for every stream of both graphs.
         options: weights of the costs.
         epoch_s: length of an epoch, seconds of event time.
         horizon_s: seconds over which an unbounded window holds tuples.
     """
-    both = frozenset(chains(running).values()) & frozenset(chains(candidate).values())
-    alike = _Alike(statistics, both)
-    now, then = (estimate(graph, alike, horizon_s) for graph in (running, candidate))
-    cost, cost_then = (cost_of(graph, alike, options, horizon_s) for graph in (running, candidate))
-    saving = cost - cost_then
-    if options.cost == "cores" and cost > 0:
-        # As tuples: the same share of what the running plan sends.
-        saving *= now.probe / cost
-    return Weighed(
+    alike = _Alike.of(statistics, running, candidate)
+    memory = statistics.memory if isinstance(statistics, LearntStatistics) else None
+    held = REPAY_EPOCHS if memory is None else memory.held_epochs
+    # What the running plan does is known: if it is less than selectivities say, so may the other plan do.
+    seen = min((alike, statistics), key=lambda known: cost_of(running, known, options, horizon_s))
+    now, then = estimate(running, seen, horizon_s), estimate(candidate, alike, horizon_s)
+    cost = cost_of(running, seen, options, horizon_s)
+    # As tuples: the same share of what the running plan sends.
+    tuples = now.probe / cost if options.cost == "cores" and cost > 0 else 1.0
+
+    def saving(of_running: StatisticsProvider, of_candidate: StatisticsProvider) -> float:
+        more, less = ((running, of_running), (candidate, of_candidate))
+        return (cost_of(*more, options, horizon_s) - cost_of(*less, options, horizon_s)) * tuples
+
+    found = Weighed(
         running_probe=now.probe,
         candidate_probe=then.probe,
-        saving=saving,
+        saving=saving(seen, alike),
         moved=_moved(running, candidate, then, horizon_s),
-        patience_s=REPAY_EPOCHS * epoch_s,
+        patience_s=min(REPAY_EPOCHS, held) * epoch_s,
     )
+    if not found.promising:
+        return found
+    # Estimated alike: what is drawn high is so for both.
+    drawn = (saving(both, both) for both in (Drawn(alike, seed) for seed in range(DRAWS)))
+    return replace(found, low=min(found.saving, *drawn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +114,21 @@ class _Alike:
     """Statistics that measure both plans in the same way.
 
     What a step did is known of the running plan's. Where the other plan has other steps, these are estimated
-    by selectivities, and so the running plan's must be: else every plan looks better than the known one.
+    by selectivities, and so the running plan's must be: else every plan looks better than the known one. Once
+    all steps of either have been seen, what they did tells which is better.
     """
 
     known: StatisticsProvider
     steps: frozenset[str]
+
+    @classmethod
+    def of(cls, known: StatisticsProvider, one: PhysicalGraph, other: PhysicalGraph) -> _Alike:
+        """For two plans."""
+        steps = [{rule: made for rule, made in chains(g).items() if rule in _probes(g)} for g in (one, other)]
+        either = {chain for found in steps for chain in found.values()}
+        if all(partners(known, chain) is not None for chain in either):
+            return cls(known, frozenset(either))
+        return cls(known, frozenset(steps[0].values()) & frozenset(steps[1].values()))
 
     def rate(self, stream: str) -> Interval | None:
         return self.known.rate(stream)
@@ -104,7 +140,11 @@ class _Alike:
         return top_share(self.known, stream, column)
 
     def step(self, chain: str) -> Interval | None:
-        return matched_share(self.known, chain) if chain in self.steps else None
+        return partners(self.known, chain) if chain in self.steps else None
+
+
+def _probes(graph: PhysicalGraph) -> frozenset[str]:
+    return frozenset(rule.id for rule in at_once(graph).rules if isinstance(rule, ProbeRule))
 
 
 def same_plan(one: PhysicalGraph, other: PhysicalGraph) -> bool:

@@ -15,7 +15,7 @@ from optimizer.lower.to_graph import to_graph
 from optimizer.physical.at_once import at_once
 from optimizer.planner.plan import Plan
 from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics, StatisticsProvider
-from optimizer.statistics.observation.chains import matched_share
+from optimizer.statistics.observation.chains import partners
 
 End = Literal["low", "expected", "high"]
 ROBUST = 1.1
@@ -39,7 +39,7 @@ class AtEnd:
         return None if found is None else Interval.exactly(min(1.0, found.expected))
 
     def step(self, chain: str) -> Interval | None:
-        return self._at(matched_share(self.known, chain))
+        return self._at(partners(self.known, chain))
 
     def _at(self, value: Interval | None) -> Interval | None:
         if value is None:

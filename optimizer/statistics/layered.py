@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from optimizer.algebra.expression import Expression
 from optimizer.statistics.interval import Interval
-from optimizer.statistics.observation.chains import matched_share
+from optimizer.statistics.observation.chains import partners
 from optimizer.statistics.provider import StatisticsProvider
 from optimizer.statistics.skew import top_share
 
@@ -31,7 +31,7 @@ class LayeredStatistics:
 
     def step(self, chain: str) -> Interval | None:
         for layer in self.layers:
-            if (known := matched_share(layer, chain)) is not None:
+            if (known := partners(layer, chain)) is not None:
                 return known
         return None
 

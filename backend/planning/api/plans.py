@@ -59,3 +59,24 @@ class TopologyAlternatives(APIView):
     def get(self, request: Request, name: str) -> Response:
         found = alternatives.alternatives_of(caller_of(request), _asked_for(request, name))
         return Response(AlternativeSerializer(found, many=True).data)
+
+
+class SavingSerializer(serializers.ModelSerializer[Plan]):
+    """What a plan that took over by what was learnt was to save, and did."""
+
+    class Meta:
+        model = Plan
+        fields = ("plan_id", "before", "predicted_saving", "actual_saving", "saving_epochs")
+        read_only_fields = fields
+
+
+class TopologySavings(APIView):
+    """What its newest switches were to save, and did.
+
+    Of cost, as tuples sent per second of event time: the same share of what the plan before sends.
+    """
+
+    @extend_schema(responses=SavingSerializer(many=True))
+    def get(self, request: Request, name: str) -> Response:
+        topology = get_object_or_404(queries.topologies(), name=name)
+        return Response(SavingSerializer(queries.savings(topology), many=True).data)

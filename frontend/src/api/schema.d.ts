@@ -238,6 +238,14 @@ export interface paths {
         /** @description A request to change what runs: answered at once with the topology as it then is. */
         post: operations["topologies_restart_create"];
     };
+    "/api/topologies/{name}/savings/": {
+        /**
+         * @description What its newest switches were to save, and did.
+         *
+         *     Of cost, as tuples sent per second of event time: the same share of what the plan before sends.
+         */
+        get: operations["topologies_savings_list"];
+    };
     "/api/topologies/{name}/snapshot/": {
         /** @description What the topology does now. */
         get: operations["topologies_snapshot_retrieve"];
@@ -1567,6 +1575,16 @@ export interface components {
          * @enum {string}
          */
         RunStateEnum: "created" | "starting" | "running" | "idle" | "stopping" | "stopped" | "failed";
+        /** @description What a plan that took over by what was learnt was to save, and did. */
+        Saving: {
+            /** Format: double */
+            readonly actual_saving: number | null;
+            readonly before: string;
+            readonly plan_id: string;
+            /** Format: double */
+            readonly predicted_saving: number | null;
+            readonly saving_epochs: number;
+        };
         Seconds: {
             /** Format: double */
             build: number;
@@ -3163,6 +3181,21 @@ export interface operations {
             202: {
                 content: {
                     "application/json": components["schemas"]["Topology"];
+                };
+            };
+        };
+    };
+    topologies_savings_list: {
+        parameters: {
+            query?: never;
+            path: {
+                name: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Saving"][];
                 };
             };
         };

@@ -53,9 +53,10 @@ const TABS = {
   Batches: ({ snapshot, topology }) => (
     <BatchTimeline history={snapshot?.history ?? []} triggerMs={topology?.trigger_ms ?? null} />
   ),
-  Epochs: ({ epochs, shown, snapshot }) => (
+  Epochs: ({ name, epochs, shown, snapshot }) => (
     <>
       <EpochTable
+        name={name}
         rows={epochs}
         running={shown.runningId}
         past={shown.past}

@@ -17,11 +17,11 @@ class StepProvider(Protocol):
     """What a `StatisticsProvider` may know besides."""
 
     def step(self, chain: str) -> Interval | None:
-        """The share of pairs that match in a step; None if unknown."""
+        """The tuples that a step makes of one that arrives; None if unknown."""
         ...
 
 
-def matched_share(statistics: StatisticsProvider, chain: str) -> Interval | None:
+def partners(statistics: StatisticsProvider, chain: str) -> Interval | None:
     """What is known of a step itself: None where nothing is."""
     return statistics.step(chain) if isinstance(statistics, StepProvider) else None
 

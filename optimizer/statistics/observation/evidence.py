@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import exp, log, sqrt
+from math import log, sqrt
 
 from optimizer.statistics.interval import Interval
 
@@ -13,6 +13,8 @@ _SLOWLY = 0.1
 """The part of a newer epoch in what is told of how epochs vary."""
 _CONFIDENCE = 1.96
 """Standard errors to either side: about 95 %."""
+_CONTRADICTED = 3.1
+"""The same for intervals that lie apart once in 100,000 comparisons: dozens are made, epoch by epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +22,7 @@ class Evidence:
     """Hits among chances: matches among pairs, or tuples among seconds.
 
     Chances need not be independent, as pairs that share a tuple are not: how much epochs differ among
-    each other tells by how much hits vary more than those of independent chances would. Where an epoch
-    contradicts those before it, only itself counts: data drift, and days are no nights.
+    each other tells by how much hits vary more than those of independent chances would.
 
     >>> Evidence(1000.0, 40.0).interval.expected
     0.04
@@ -35,8 +36,6 @@ class Evidence:
     hits: float
     dispersion: float = 1.0
     """The variance of hits over what independent chances would give, at least 1, around one ratio."""
-    variation: float = 0.0
-    """The mean square of the logarithm by which an epoch's ratio differs from those before it."""
     epochs: float = 1.0
     """Faded as the others are."""
 
@@ -50,34 +49,27 @@ class Evidence:
         """Where the true ratio lies: quantiles of Wilson and Hilferty's gamma."""
         return self._interval(self.hits)
 
+    @property
     def of_another(self) -> Interval:
-        """Where the ratio of one more epoch will lie."""
-        alike = self._of_one_alike()
-        if alike.expected <= 0:
-            return alike
-        up = sqrt(log(alike.high / alike.expected) ** 2 + _CONFIDENCE**2 * self.variation)
-        down = up
-        if alike.low > 0:
-            down = sqrt(log(alike.expected / alike.low) ** 2 + _CONFIDENCE**2 * self.variation)
-        low = 0.0 if alike.low <= 0 else alike.expected * exp(-down)
-        return Interval(low, alike.expected, alike.expected * exp(up))
+        """Where the ratio of one more epoch will lie if nothing changes."""
+        return self._interval(self._hits_of_another)
+
+    def contradicts(self, newer: Evidence) -> bool:
+        """True if a newer epoch is none of those that were to be expected."""
+        old = self._interval(self._hits_of_another, _CONTRADICTED)
+        new = newer._interval(newer.hits, _CONTRADICTED)
+        return old.high < new.low or new.high < old.low
 
     def then(self, newer: Evidence) -> Evidence:
-        """With a newer epoch's; the older ones are forgotten if they contradict it."""
-        old, new = self._of_one_alike(), newer.interval
+        """With a newer epoch's."""
         share = max(_SLOWLY, 1.0 / (1.0 + self.epochs))
-        changed = log(newer.ratio / self.ratio) ** 2
-        variation = (1.0 - share) * self.variation + share * changed
-        if old.high < new.low or new.high < old.low:
-            return replace(newer, variation=variation)
-        kept = self.faded()
         awaited = self.ratio * newer.chances
         varied = (1.0 - share) * self.dispersion + share * (newer.hits - awaited) ** 2 / max(awaited, 0.5)
+        kept = self.faded()
         return Evidence(
             kept.chances + newer.chances,
             kept.hits + newer.hits,
             max(1.0, varied),
-            variation,
             kept.epochs + newer.epochs,
         )
 
@@ -86,15 +78,15 @@ class Evidence:
         chances, hits, epochs = (FADING * value for value in (self.chances, self.hits, self.epochs))
         return replace(self, chances=chances, hits=hits, epochs=epochs)
 
-    def _of_one_alike(self) -> Interval:
-        """Where the ratio of one more epoch will lie if nothing changes."""
-        return self._interval(self.hits / (1.0 + max(1.0, self.epochs)))
+    @property
+    def _hits_of_another(self) -> float:
+        return self.hits / (1.0 + max(1.0, self.epochs))
 
-    def _interval(self, hits: float) -> Interval:
+    def _interval(self, hits: float, errors: float = _CONFIDENCE) -> Interval:
         expected = self.ratio
         counted = hits / self.dispersion
-        low = _quantile(counted, -_CONFIDENCE) / max(counted, 0.5) * expected
-        high = _quantile(counted + 1.0, _CONFIDENCE) / max(counted, 0.5) * expected
+        low = _quantile(counted, -errors) / max(counted, 0.5) * expected
+        high = _quantile(counted + 1.0, errors) / max(counted, 0.5) * expected
         return Interval(min(low, expected), expected, max(high, expected))
 
 

@@ -13,6 +13,7 @@ from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.rules import ProbeRule, Rule, SourceRule, StoreRule
 from optimizer.statistics.observation.chains import chains
 from optimizer.statistics.observation.daily import Rate
+from optimizer.statistics.observation.evidence import Evidence
 from optimizer.statistics.observation.observed import ObservedStatistics, ObservedStep
 
 
@@ -102,14 +103,18 @@ def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
         window_s = rule.stored_window.seconds if store.is_base else None
         if window_s is not None:
             partners = min(partners, stored[rule.store] / measured.seconds * window_s)
-        compared = measured.edges.get(rule.edge, 0) * partners
+        arrived = measured.edges.get(rule.edge, 0)
+        compared = arrived * partners
         conditions: tuple[Expression, ...] = ()
         # What a step that narrows drops of what arrives would be taken for the predicates' doing.
         if store.is_base and not _narrows(rule, senders[rule.edge]):
             equalities = [equality.condition for equality in rule.equalities]
             conditions = _ordered(c for p in (*equalities, *rule.predicates) for c in conjuncts(p))
         matched = _produced(rule, measured)
-        step = ObservedStep(stream_of(rule.start), conditions, compared, matched or 0, chain[rule.id])
+        joined = Evidence(arrived, matched) if arrived and matched is not None else None
+        step = ObservedStep(
+            stream_of(rule.start), conditions, compared, matched or 0, chain[rule.id], joined=joined
+        )
         if matched is not None:
             inner.append(step)
         elif (

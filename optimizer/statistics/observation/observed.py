@@ -10,6 +10,7 @@ from math import exp, log, prod
 from optimizer.algebra.expression import Column, Expression, inputs_of, walk
 from optimizer.logical.canonical_inputs import blank_ordinals, sort_key
 from optimizer.statistics.interval import Interval
+from optimizer.statistics.observation.belief import Lasting, believed, then
 from optimizer.statistics.observation.daily import Rate
 from optimizer.statistics.observation.evidence import Evidence
 
@@ -29,13 +30,27 @@ class ObservedStep:
     chain: str = ""
     """What it joins, from the start on: see `optimizer.statistics.observation.chains`."""
     dispersion: float = 1.0
-    variation: float = 0.0
     epochs: float = 1.0
     """As in `Evidence`."""
+    lasting: Lasting | None = None
+    """Over all epochs, once some contradicted each other."""
+    joined: Evidence | None = None
+    """Matches for tuples that arrived; None where none did."""
+    joined_lasting: Lasting | None = None
 
     @property
     def evidence(self) -> Evidence:
-        return Evidence(self.compared, self.matched, self.dispersion, self.variation, self.epochs)
+        """Matches among pairs."""
+        return believed(self._recent, self.lasting)
+
+    @property
+    def partners(self) -> Interval | None:
+        """What it multiplies its input by."""
+        return None if self.joined is None else believed(self.joined, self.joined_lasting).interval
+
+    @property
+    def _recent(self) -> Evidence:
+        return Evidence(self.compared, self.matched, self.dispersion, self.epochs)
 
     @property
     def identity(self) -> tuple[str, str, tuple[Expression, ...]]:
@@ -43,20 +58,43 @@ class ObservedStep:
 
     def then(self, newer: ObservedStep) -> ObservedStep:
         """The same step with a newer epoch's counts."""
-        return self._with(self.evidence.then(newer.evidence))
+        made = self.faded()
+        if newer.compared > 0:
+            seen = self.compared > 0
+            told = then(self._recent, self.lasting, newer._recent) if seen else (newer._recent, None)
+            made = self._with(*told)
+        if newer.joined is None:
+            return replace(made, joined=self.joined)
+        if self.joined is None:
+            return replace(made, joined=newer.joined)
+        joined, lasting = then(self.joined, self.joined_lasting, newer.joined)
+        return replace(made, joined=joined, joined_lasting=lasting)
 
     def faded(self) -> ObservedStep:
-        """After an epoch in which it did nothing."""
-        return self._with(self.evidence.faded())
+        """After an epoch in which it did nothing.
 
-    def _with(self, found: Evidence) -> ObservedStep:
+        What others tell of its predicates counts for more by now. What it does itself nobody else tells.
+        """
+        lasting, joined = self.lasting, self.joined
+        if lasting is not None:
+            lasting = replace(lasting, evidence=lasting.evidence.faded())
+        if joined is not None:
+            joined = replace(joined, epochs=joined.faded().epochs)
+        return replace(self._with(self._recent.faded(), lasting), joined=joined)
+
+    @property
+    def is_remembered(self) -> bool:
+        """False once what it did is too long ago to be kept."""
+        return max(self.epochs, 0.0 if self.joined is None else self.joined.epochs) > _NEGLIGIBLE
+
+    def _with(self, recent: Evidence, lasting: Lasting | None) -> ObservedStep:
         return replace(
             self,
-            compared=found.chances,
-            matched=found.hits,
-            dispersion=found.dispersion,
-            variation=found.variation,
-            epochs=found.epochs,
+            compared=recent.chances,
+            matched=recent.hits,
+            dispersion=recent.dispersion,
+            epochs=recent.epochs,
+            lasting=lasting,
         )
 
 
@@ -89,19 +127,20 @@ class ObservedStatistics:
     """By stream."""
     event_times: frozenset[tuple[str, str]] = frozenset()
     """(stream, column) of every stream's event time."""
+    held_epochs: float = 1.0
+    """For how many epochs, faded, all that the newest one saw has been like that."""
     _known: dict[Expression, Interval] = field(init=False, default_factory=dict, compare=False)
-    _steps: dict[str, Interval] = field(init=False, default_factory=dict, compare=False)
+    _steps: dict[str, Interval | None] = field(init=False, default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_known", self._learn())
-        steps = {
-            step.chain: step.evidence.interval for step in self.steps if step.chain and step.compared > 0
-        }
+        steps = {step.chain: step.partners for step in self.steps if step.chain}
         object.__setattr__(self, "_steps", steps)
 
     def rate(self, stream: str) -> Interval | None:
+        """What epochs have on average: see `Rate`."""
         found = self.rates.get(stream)
-        return None if found is None else found.next
+        return None if found is None else found.mean
 
     def then(self, newer: ObservedStatistics) -> ObservedStatistics:
         """With a newer epoch's observations; what it did not see fades."""
@@ -109,17 +148,20 @@ class ObservedStatistics:
         steps = {identity: step.faded() for identity, step in earlier.items()}
         for step in newer.steps:
             before = earlier.get(step.identity)
-            if step.compared > 0 or before is None:
-                seen = before is not None and before.compared > 0
-                steps[step.identity] = before.then(step) if before is not None and seen else step
+            if before is None:
+                steps[step.identity] = step
+            elif step.compared > 0 or step.joined is not None:
+                steps[step.identity] = before.then(step)
         rates = dict(self.rates)
         for stream, now in newer.rates.items():
             rates[stream] = rates[stream].then(now) if stream in rates else now
-        kept = tuple(step for step in steps.values() if step.epochs > _NEGLIGIBLE)
-        return replace(newer, steps=kept, rates=rates)
+        seen = [steps[step.identity].evidence.epochs for step in newer.steps if step.compared > 0]
+        held = min((*seen, *(rates[stream].believed.epochs for stream in newer.rates)), default=1.0)
+        kept = tuple(step for step in steps.values() if step.is_remembered)
+        return replace(newer, steps=kept, rates=rates, held_epochs=held)
 
     def step(self, chain: str) -> Interval | None:
-        """The share of pairs that matched in steps of this chain."""
+        """What steps of this chain multiply their input by."""
         return self._steps.get(chain)
 
     def selectivity(self, predicate: Expression) -> Interval | None:
@@ -177,9 +219,10 @@ class ObservedStatistics:
         compared = [step for step in steps if step.compared > 0]
         if not compared:
             return None
-        total = Evidence(sum(step.compared for step in compared), sum(step.matched for step in compared))
+        found = [step.evidence for step in compared]
+        total = Evidence(sum(one.chances for one in found), sum(one.hits for one in found))
         # The steps of a predicate see one stream's tuples: the most uneven one tells how even they are.
-        dispersion = max(step.dispersion for step in compared)
+        dispersion = max(one.dispersion for one in found)
         expected = min(1.0, total.ratio)
         counted = Evidence(total.chances / dispersion, total.hits / dispersion).interval
         return Interval(min(counted.low, expected), expected, max(expected, min(1.0, counted.high)))

@@ -12,7 +12,7 @@ from django.test import Client
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
 from backend.deployments.actions import deploy_query
-from backend.forecasts.actions import AVERAGED_BATCHES, judge
+from backend.forecasts.actions import AVERAGED_BATCHES, judge, keep_forecasts
 from backend.forecasts.intervals import kept_beyond
 from backend.forecasts.models import Forecast
 from backend.planning import revisions
@@ -116,6 +116,17 @@ def test_another_plan_with_other_stores_overtakes_it(
         "pairs": "overtaken",
         "longer": "open",
     }
+
+
+def test_a_plan_with_the_same_stores_leaves_it_open(pairs: Query, owner: User, bus: redis.Redis) -> None:
+    deploy(owner, pairs)
+    made = Forecast.objects.get()
+    topology = Topology.objects.get()
+    deployed = revisions.deployed_queries(topology)
+    again = revisions.plan_deployed(topology, deployed, None)
+    record = revisions.record_plan(topology, "another", topology.revision, deployed, again, "", "")
+    keep_forecasts(topology, record, deployed, again, None, NOW)
+    assert [(one.pk, one.state) for one in Forecast.objects.all()] == [(made.pk, "open")]
 
 
 def test_what_never_forgets_has_no_forecast(

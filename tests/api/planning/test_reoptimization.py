@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import redis
 from django.contrib.auth.models import User
+from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -113,6 +114,32 @@ def test_a_plan_for_other_data_gives_way(bus: redis.Redis, topology: Topology) -
     message = CONTROL.validate_json(fields["message"])
     assert message.type == "deploy"
     assert (message.plan_id, message.cause) == (topology.plan.plan_id, topology.plan.cause)
+
+
+def test_a_switch_tells_what_it_was_to_save_and_did(
+    bus: redis.Redis, topology: Topology, as_viewer: Client
+) -> None:
+    """In the first hour under the new plan windows hold tuples of before the change."""
+    before = topology.plan
+    known = truth(topology, WINDY)
+    hour_us = round(SECONDS * 1e6)
+    report(bus, topology, known, 1, until_us=hour_us)
+    assert reoptimize(topology.pk) is True
+    topology.refresh_from_db()
+    Topology.objects.update(active_plan=topology.plan)
+    told = []
+    for number, hours in ((2, 2), (3, 24), (4, 25)):
+        report(bus, topology, known, number, until_us=hours * hour_us)
+        assert reoptimize(topology.pk) is False
+        (saving,) = as_viewer.get(f"/api/topologies/{topology.name}/savings/").json()
+        told.append((saving["saving_epochs"], saving["actual_saving"]))
+    assert before is not None
+    assert topology.plan is not None
+    assert (saving["plan_id"], saving["before"]) == (topology.plan.plan_id, before.plan_id)
+    assert [epochs for epochs, _ in told] == [0, 1, 2]
+    assert told[0][1] is None
+    assert saving["predicted_saving"] > 0
+    assert told[2][1] == pytest.approx(saving["predicted_saving"], rel=0.3)
 
 
 def test_an_epoch_counts_once(bus: redis.Redis, topology: Topology) -> None:

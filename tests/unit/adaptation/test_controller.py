@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from jobs.adaptation.controller import Controller, Policy
+from jobs.adaptation.controller import Policy
 from jobs.adaptation.decision import Decisions
 from jobs.adaptation.report import report_epochs
 from jobs.adaptation.schedule import Schedule
@@ -17,87 +17,12 @@ from jobs.control_plane.epoch_reporter import EpochLog
 from jobs.driver.batch_totals import Gathered
 from jobs.driver.coordinator import Committed
 from jobs.protocol import Expect
-from jobs.recovery.batch_history import BatchLine
-from jobs.recovery.checkpoint import Checkpoint, Identity
-from jobs.recovery.manifest import BatchCounts, BatchFigures, Manifest
-from optimizer.adaptation import learn, tasks_by_stream, with_tasks
-from optimizer.estimate import estimate
+from optimizer.adaptation import tasks_by_stream
 from optimizer.logical.window import UNBOUNDED, Sliding
 from optimizer.planner.plan_in_use import Running
-from optimizer.statistics import FixedStatistics
-from optimizer.statistics.workload import SelectivityEstimate
 from optimizer.workload import Workload
+from tests.unit.adaptation.replaying import BATCHES, EPOCH, JUMP, SECONDS, WORKLOAD, Replay, policy
 from tests.unit.planning import clash
-
-EPOCH = 2
-SECONDS = 50
-"""Event time of a batch."""
-BATCHES = 14
-JUMP = 4
-"""The first batch with other data, which begins epoch 2."""
-R_S, S_T = clash.queries()[0].join_predicates()
-RATES = dict.fromkeys("rstu", 100.0)
-WORKLOAD = Workload(
-    with_tasks(clash.CATALOG, dict.fromkeys("rstu", 2)),
-    clash.queries(),
-    (SelectivityEstimate(R_S, 0.005), SelectivityEstimate(S_T, 0.0075)),
-    (("q1", clash.Q1), ("q2", clash.Q2)),
-)
-BEFORE = learn(clash.queries(), FixedStatistics(RATES, {R_S: 0.005, S_T: 0.0075}))
-AFTER = learn(clash.queries(), FixedStatistics(RATES, {R_S: 0.00001, S_T: 0.5}))
-
-
-def policy(schedule: Schedule | None = None, adaptive: bool = True, forced: bool = False) -> Policy:
-    chosen = schedule or Schedule.always(("q1", "q2"))
-    return Policy("ilp", 2, EPOCH, adaptive, forced, chosen, bool(chosen.batches), batch_rows=400)
-
-
-@dataclass
-class Replay:
-    """Batches whose counts are what the plan in use would count under the data of the moment."""
-
-    root: Path
-    policy: Policy
-    workload: Workload = WORKLOAD
-    lines: list[BatchLine] = field(default_factory=list)
-    last: Manifest | None = None
-
-    def __post_init__(self) -> None:
-        self.checkpoint = Checkpoint(self.root, Identity("replay", "test", self.policy.tasks))
-        self.controller = Controller(self.checkpoint, self.workload, self.policy)
-        if not self.controller.begun:
-            self.controller.first_plan()
-        self.controller.resume(self.last, self.lines)
-
-    def run(self, until: int) -> Replay:
-        for batch in range(len(self.lines), until):
-            self.controller.prepare(batch)
-            plan = self.checkpoint.change_at(batch).plan
-            graph = self.checkpoint.graph(plan)
-            expected = estimate(graph, AFTER if batch >= JUMP else BEFORE)
-            counts = BatchCounts(
-                accepted={s.name: 100 * SECONDS for s in graph.streams},
-                edges={edge: round(rate * SECONDS) for edge, rate in expected.edges.items()},
-                rules={rule: round(rate * SECONDS) for rule, rate in expected.rules.items()},
-                held={store: round(tuples) for store, tuples in expected.stores.items()},
-                oldest_us=batch * SECONDS * 1_000_000,
-                newest_us=(batch + 1) * SECONDS * 1_000_000,
-            )
-            figures = BatchFigures(sum(counts.accepted.values()), {}, {}, 0, (), counts)
-            epoch = batch // EPOCH
-            self.lines.append(BatchLine(batch, 0, epoch, plan, batch, batch + 1, figures))
-            self.last = Manifest(batch, plan, epoch, (), {}, {}, {}, (), None, 0, figures, ())
-            self.controller.committed(self.last, self.lines)
-        return self
-
-    def killed(self) -> Replay:
-        """A new process on the same checkpoint, with what was committed."""
-        self.controller.close()
-        return Replay(self.root, self.policy, self.workload, self.lines, self.last)
-
-    @property
-    def plans(self) -> list[str]:
-        return [line.plan for line in self.lines]
 
 
 @pytest.fixture

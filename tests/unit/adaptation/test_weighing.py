@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from optimizer.adaptation import Weighed, learn, weigh
+from optimizer.adaptation import LearntStatistics, Weighed, learn, weigh
 from optimizer.adaptation.weighing import LEAST_SHARE, REPAY_EPOCHS, same_plan
 from optimizer.planner.plan import plan
 from optimizer.search.problem import Options
@@ -33,6 +35,26 @@ def weighed(saving: float, moved: float, running: float = 1000.0, patience_s: fl
 )
 def test_a_saving_must_be_clear_and_repay_the_switch(saving: float, moved: float, worthwhile: bool) -> None:
     assert weighed(saving, moved).worthwhile is worthwhile
+
+
+@pytest.mark.parametrize(("low", "worthwhile"), [(None, True), (100.0, True), (99.0, False), (-1.0, False)])
+def test_a_saving_must_repay_the_switch_at_its_least(low: float | None, worthwhile: bool) -> None:
+    assert replace(weighed(500.0, 1000.0), low=low).worthwhile is worthwhile
+
+
+def test_a_saving_that_rests_on_a_guess_is_not_taken() -> None:
+    """Observed numbers tell the same saving as assumed ones, and only they are sure of it."""
+    today = {R_S: 0.0001, S_T: 0.05}
+    running = plan([QUERY], clash.CATALOG, learn([QUERY], FixedStatistics(RATES, {R_S: 0.05, S_T: 0.0001})))
+    known = learn([QUERY], FixedStatistics(RATES, today))
+    candidate = plan([QUERY], clash.CATALOG, known)
+    for factor, sure in ((1.05, True), (1000.0, False)):
+        told = LearntStatistics(
+            tuple(replace(s, low=s.value / factor, high=s.value * factor) for s in known.statistics)
+        )
+        compared = weigh(running.graph, candidate.graph, told, Options(), 1.0, 3600.0)
+        assert compared.promising
+        assert compared.worthwhile is sure
 
 
 def test_a_plan_is_not_worth_exchanging_for_itself() -> None:

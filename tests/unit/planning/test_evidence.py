@@ -22,6 +22,7 @@ from optimizer.statistics import (
     ObservedStatistics,
     observe,
 )
+from optimizer.statistics.observation.belief import believed, then
 from optimizer.statistics.observation.chains import chains
 from optimizer.statistics.observation.evidence import Evidence, is_better
 from tests.unit.planning.workloads import CATALOG
@@ -46,6 +47,26 @@ def test_intervals_hold_the_truth_as_often_as_they_say(mean: float) -> None:
     assert held >= 930
 
 
+@pytest.mark.parametrize("mean", [3.0, 30.0, 300.0])
+@pytest.mark.parametrize("uneven", [0.0, 0.1, 0.25])
+def test_epochs_that_vary_tell_where_their_mean_lies_and_the_next_one(mean: float, uneven: float) -> None:
+    """Logarithms of rates have `uneven` as their standard deviation; trials are twelve epochs and one."""
+    chance = random.Random(3)
+
+    def counted() -> Evidence:
+        return Evidence(100.0, _poisson(mean * chance.lognormvariate(-(uneven**2) / 2, uneven), chance))
+
+    means = nexts = 0
+    for _ in range(400):
+        recent, lasting = counted(), None
+        for _ in range(11):
+            recent, lasting = then(recent, lasting, counted())
+        told, now = believed(recent, lasting), counted().ratio
+        means += told.interval.low <= mean / 100 <= told.interval.high
+        nexts += told.of_another.low <= now <= told.of_another.high
+    assert min(means, nexts) >= 0.93 * 400
+
+
 def test_an_epoch_more_lies_where_those_before_it_say() -> None:
     """Epochs that differ by more than chance widen what is told of the next one."""
     chance = random.Random(2)
@@ -59,19 +80,19 @@ def test_an_epoch_more_lies_where_those_before_it_say() -> None:
         for _ in range(12):
             told = told.then(counted())
         now = counted().ratio
-        hits += told.of_another().low <= now <= told.of_another().high
+        hits += told.of_another.low <= now <= told.of_another.high
         tries += 1
     assert hits >= 0.85 * tries
 
 
 def test_what_contradicts_the_past_takes_its_place() -> None:
-    day = Evidence(100.0, 500.0)
+    recent, lasting = Evidence(100.0, 500.0), None
     for _ in range(10):
-        day = day.then(Evidence(100.0, 500.0))
-    night = day.then(Evidence(100.0, 50.0))
-    assert day.ratio == pytest.approx(5.0)
-    assert night.ratio < 2.0
-    assert night.then(Evidence(100.0, 50.0)).then(Evidence(100.0, 50.0)).ratio < 0.7
+        recent, lasting = then(recent, lasting, Evidence(100.0, 500.0))
+    assert (recent.ratio, lasting) == (pytest.approx(5.0), None)
+    for _ in range(3):
+        recent, lasting = then(recent, lasting, Evidence(100.0, 50.0))
+        assert believed(recent, lasting).ratio == pytest.approx(0.5)
 
 
 def test_the_better_of_two_is_the_narrower_or_the_one_that_contradicts() -> None:

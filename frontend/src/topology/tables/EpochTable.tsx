@@ -1,11 +1,16 @@
 import type { JSX } from "preact";
-import { bytes, count, instant, milliseconds } from "../../format/quantities";
+import { answered, client } from "../../api/request";
+import { bytes, count, instant, milliseconds, rate } from "../../format/quantities";
 import type { EpochRow } from "../../plan/epochs";
 import { Button } from "../../ui/Button";
 import { ScrollArea } from "../../ui/table/ScrollArea";
 import { type Column, Table } from "../../ui/table/Table";
+import { useLoaded } from "../../ui/useLoaded";
+
+const REFRESH_MS = 10_000;
 
 interface Props {
+  readonly name: string;
   readonly rows: readonly EpochRow[];
   readonly running: string | null;
   /** The past plan that the page shows; null for the running one. */
@@ -14,10 +19,28 @@ interface Props {
 }
 
 /** Every switch with its cause and what the batches under it did; any of them can be looked at again. */
-export function EpochTable({ rows, running, past, onChoose }: Props): JSX.Element {
+export function EpochTable({ name, rows, running, past, onChoose }: Props): JSX.Element {
+  const savings = useLoaded(
+    () => answered(client.GET("/api/topologies/{name}/savings/", { params: { path: { name } } })),
+    REFRESH_MS,
+    name,
+  );
+  const saving = (planId: string) => savings.value?.find((one) => one.plan_id === planId);
   const columns: readonly Column<EpochRow>[] = [
     { label: "Since (UTC)", class: "instant", cell: (row) => instant(row.at) },
     { label: "Cause", class: "cause", cell: (row) => row.cause },
+    {
+      label: "To save",
+      kind: "number",
+      title: "of cost, as tuples sent per second of event time, by the statistics of the switch",
+      cell: ({ planId }) => rate(saving(planId)?.predicted_saving),
+    },
+    {
+      label: "Saved",
+      kind: "number",
+      title: "what came about on average, from the first epoch a whole window behind the switch on",
+      cell: ({ planId }) => rate(saving(planId)?.actual_saving),
+    },
     { label: "Plan", class: "mono plan-id", cell: (row) => row.planId },
     { label: "Epoch", kind: "number", cell: (row) => row.epoch },
     { label: "From batch", kind: "number", cell: (row) => row.batch },
