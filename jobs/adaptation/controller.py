@@ -253,7 +253,7 @@ class Controller:
             if same_plan(made, running):
                 planned, made, cause = None, None, "the running plan is still the best"
             else:
-                weighed = weigh(running, made, learnt, self._policy.options, counts.seconds, elapsed_s(lines))
+                weighed = weigh(running, made, learnt, planned.options, counts.seconds, elapsed_s(lines))
                 cause = str(moved) if moved is not None else "statistics became more exact"
                 if not weighed.worthwhile:
                     planned, made, cause = None, None, "another plan would not repay the switch"
