@@ -120,12 +120,18 @@ WATCHED = """(svg) => {
 
 def test_a_change_of_the_plan_is_a_motion_that_ends_at_the_new_plan(page: Page) -> None:
     wait_for_results(page)
+    # By chance statistics change the plan as well; what stays of both may be what stands above the newcomer.
+    names = (f"newcomer-{attempt}-{os.getpid()}" for attempt in range(3))
+    assert any(_moves(page, name) for name in names), "nothing that stays has moved"
+
+
+def _moves(page: Page, name: str) -> bool:
+    """True if one more query moves what is drawn already; it moves, and arrives, in any case."""
     still = page.locator("svg.forest:not(.moving)")
     expect(still.locator(".node").first).to_be_visible(timeout=SLOW_MS)
     drawing = still.element_handle()
     assert drawing is not None
     drawing.evaluate(WATCHED)
-    name = f"newcomer-{os.getpid()}"
     with deployed(page, name):
         # The plan is exchanged under the eyes of whoever looks at it.
         expect(page.locator("svg.forest .node.query title").filter(has_text=name).first).to_be_attached(
@@ -138,5 +144,5 @@ def test_a_change_of_the_plan_is_a_motion_that_ends_at_the_new_plan(page: Page) 
         assert moving[-1] is False, "it does not arrive"
         both = before.keys() & after.keys()
         assert both, "nothing stays"
-        assert [key for key in both if before[key] != after[key]], "nothing that stays has moved"
         assert after.keys() - before.keys(), "nothing is new"
+        return any(before[key] != after[key] for key in both)

@@ -71,7 +71,7 @@ def test_other_methods_and_past_plans_are_compared_with_the_running_one(page: Pa
     page.get_by_role("tab", name="Epochs").click()
     now = page.get_by_role("region", name="Epochs").get_by_role("row").filter(has_text="runs now")
     expect(now).to_be_visible(timeout=SLOW_MS)
-    running = now.get_by_role("cell").nth(2).inner_text()
+    running = now.locator("td.plan-id").inner_text()
     deployed = page.request.post(
         f"/api/queries/{made.json()['id']}/deploy/", data={"topology": "flights"}, headers=headers
     )
