@@ -222,9 +222,13 @@ class GroupReader:
         return outputs[int(number) - 1].expression
 
     def _bucket(self, select: exp.Select, names: Mapping[Expression, Column]) -> Bucket | None:
-        """The key that says when a group is over; the shortest, if there are several."""
+        """The key that says when a group is over; the shortest, if there are several.
+
+        ORDER BY and LIMIT leave groups of a bucket that is written, not of each event time beside it.
+        """
         own = {time: alias for alias, time in self._times.items()}
         found: list[Bucket] = []
+        written: list[Bucket] = []
         for key, column in names.items():
             within = time_within(key) if key.type is T.TIMESTAMP else None
             if within is None:
@@ -242,6 +246,8 @@ class GroupReader:
                     return None
             size_us = max(1, later_us + 1 + slide_us * (overlapping - 1))
             found.append(Bucket(column.name, size_us, aliases, slide_us, overlapping))
+            if key != time:
+                written.append(found[-1])
         hops = [bucket for bucket in found if bucket.slide_us]
         sliding = [key for key in names if any(_is_hop(part) for part in walk(key))]
         if len(hops) > 1:
@@ -251,6 +257,13 @@ class GroupReader:
             expected = "HOP of an event time, or of RESULT_TIME(), as a key by itself"
             self._refused(select, "bad-bucket", f"the key {to_sql(sliding[0])}", expected)
             return None
+        if select.args.get("limit") is not None and written:
+            if len(written) > 1:
+                span = keyword_span(self._text, frozenset({TokenType.LIMIT}))
+                expected = "one bucket among the keys, whose first groups it leaves"
+                self._report(self._text.error(span, "bad-bucket", "LIMIT beside several buckets", expected))
+                return None
+            return written[0]
         if found:
             return next(iter(hops), min(found, key=lambda bucket: bucket.size_us))
         time = min(self._times.values(), key=lambda column: column.input)

@@ -16,6 +16,7 @@ from backend.runs import supervision
 from backend.topologies.models import AuditEntry, Topology
 from jobs.cli import options
 from jobs.storage import memory_budget as residence
+from optimizer.algebra.settings import size
 from tests.api.runs.conftest import PATIENCE_S, Supervised
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +84,7 @@ def test_a_job_can_be_started_with_every_limit_that_is_taken() -> None:
     most_partitions = options.tasks("256")
     assert residence.share(memory_limit.SMALLEST_BYTES, most_partitions) == residence.SMALLEST_SHARE_BYTES
     for taken in (memory_limit.SMALLEST_BYTES, memory_limit.LARGEST_BYTES):
-        assert options.size(str(taken)) == taken
+        assert size(str(taken)) == taken
 
 
 def test_a_job_hears_it_when_it_is_launched_and_not_before(

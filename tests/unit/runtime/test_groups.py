@@ -155,3 +155,20 @@ def test_late_results_of_a_union_are_marked_where_streams_join_them(tmp_path: Pa
     rows = topology.answers("q").rows()
     joined = [(1, False), (1, False), (2, True), (2, False)]
     assert sorted(rows) == (sorted(joined) if late == "join" else [(1,), (1,), (2,)])
+
+
+@pytest.mark.parametrize(
+    ("keys", "size_us"),
+    [
+        ("at, TUMBLE(at, INTERVAL 10 SECONDS), k", 10_000_000),
+        ("TUMBLE(at, INTERVAL 10 SECONDS), at, k", 10_000_000),
+        ("at, k", 1),
+    ],
+)
+def test_limit_is_of_the_bucket_that_is_written(keys: str, size_us: int) -> None:
+    """Not of each event time beside it, though a group is over with that."""
+    rest = f"{keys}, COUNT(*) AS n FROM a GROUP BY {keys}"
+    limited, all_of_them = (_query(f"SELECT {rest}{end}").grouping for end in (" ORDER BY n LIMIT 1", ""))
+    assert limited is not None
+    assert all_of_them is not None
+    assert (limited.bucket.size_us, all_of_them.bucket.size_us) == (size_us, 1)

@@ -34,6 +34,9 @@ UNUSABLE_GROUPS: dict[str, str] = {
     "bucket of no length": _grouped("TUMBLE(d.at, INTERVAL 0 SECONDS) AS b, COUNT(*)"),
     "hop of odd sizes": _grouped("HOP(d.at, INTERVAL 7 HOURS, INTERVAL 10 HOURS) AS b, COUNT(*)"),
     "hop of nothing": _grouped("HOP(d.at, INTERVAL 0 HOURS, INTERVAL 10 HOURS) AS b, COUNT(*)"),
+    "limit beside two buckets": _grouped(
+        f"{_HOUR}, DATE_TRUNC('day', d.at) AS morning, COUNT(*) AS n", "b, morning ORDER BY n LIMIT 1"
+    ),
     "hop of another column": (
         "SELECT TUMBLE(d.at, INTERVAL 1 HOUR) AS b, COUNT(*) FROM departures d "
         "GROUP BY b, HOP(CAST(d.flight AS TIMESTAMP), INTERVAL 1 HOUR, INTERVAL 2 HOURS)"
