@@ -11,7 +11,7 @@ import {
   snippet,
 } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyField, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { StandardSQL, sql } from "@codemirror/lang-sql";
+import { SQLDialect, sql } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, lintKeymap, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
@@ -30,6 +30,15 @@ import type { Problem } from "../../api/documents";
 import { type Offer, offersAt, type SchemaRelation } from "./completion";
 import type { SqlFunction } from "./functions";
 import { problemSpan } from "./problemSpan";
+
+/** The words of the language: a standard's list would colour columns such as `day` too, and lacks ASOF. */
+const DIALECT = SQLDialect.define({
+  keywords:
+    "all and as asc asof between by case cast cross desc distinct else end exists filter for from full " +
+    "group having ilike in inner interval is join left like limit not of on or order outer range right " +
+    "select system_time then unbounded union using when where with",
+  types: "bigint binary boolean date double int string timestamp varchar",
+});
 
 export interface SqlEditorOptions {
   readonly doc: string;
@@ -139,7 +148,7 @@ export function createSqlEditor(element: HTMLElement, options: SqlEditorOptions)
       closeBrackets(),
       highlightActiveLine(),
       autocompletion({ override: [complete], icons: false, activateOnTyping: true }),
-      sql({ dialect: StandardSQL }),
+      sql({ dialect: DIALECT }),
       syntaxHighlighting(colours),
       lintGutter(),
       placeholder(
