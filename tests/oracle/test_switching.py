@@ -14,7 +14,14 @@ from tests.oracle.small.judging import Reference
 
 MERGED = (700_032, 700_325)
 """With the joins of these a store's runs were merged while results were rebuilt from them."""
-SEEDS = (*range(700_020, 700_032), 700_033, *range(700_035, 700_038), 700_039, 700_040, *MERGED)
+SEEDS = (
+    *range(700_020, 700_025),
+    *range(700_026, 700_032),
+    700_033,
+    *range(700_035, 700_038),
+    *range(700_039, 700_042),
+    *MERGED,
+)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
