@@ -84,28 +84,27 @@ def weigh(
     alike = _Alike.of(statistics, running, candidate)
     memory = statistics.memory if isinstance(statistics, LearntStatistics) else None
     held = REPAY_EPOCHS if memory is None else memory.held_epochs
+
+    def cost(graph: PhysicalGraph, known: StatisticsProvider) -> float:
+        return cost_of(graph, known, options, horizon_s)
+
     # What the running plan does is known: if it is less than selectivities say, so may the other plan do.
-    seen = min((alike, statistics), key=lambda known: cost_of(running, known, options, horizon_s))
+    found_cost, seen = min(((cost(running, k), k) for k in (alike, statistics)), key=lambda pair: pair[0])
     now, then = estimate(running, seen, horizon_s), estimate(candidate, alike, horizon_s)
-    cost = cost_of(running, seen, options, horizon_s)
     # As tuples: the same share of what the running plan sends.
-    tuples = now.probe / cost if options.cost == "cores" and cost > 0 else 1.0
-
-    def saving(of_running: StatisticsProvider, of_candidate: StatisticsProvider) -> float:
-        more, less = ((running, of_running), (candidate, of_candidate))
-        return (cost_of(*more, options, horizon_s) - cost_of(*less, options, horizon_s)) * tuples
-
+    tuples = now.probe / found_cost if options.cost == "cores" and found_cost > 0 else 1.0
     found = Weighed(
         running_probe=now.probe,
         candidate_probe=then.probe,
-        saving=saving(seen, alike),
+        saving=(found_cost - cost(candidate, alike)) * tuples,
         moved=_moved(running, candidate, then, horizon_s),
         patience_s=min(REPAY_EPOCHS, held) * epoch_s,
     )
     if not found.promising:
         return found
     # Estimated alike: what is drawn high is so for both.
-    drawn = (saving(both, both) for both in (Drawn(alike, seed) for seed in range(DRAWS)))
+    both = (Drawn(alike, seed) for seed in range(DRAWS))
+    drawn = ((cost(running, known) - cost(candidate, known)) * tuples for known in both)
     return replace(found, low=min(found.saving, *drawn))
 
 

@@ -165,8 +165,9 @@ class _Writer:
             if not isinstance(rule, StoreRule) and any(emit.query == name for emit in rule.emits)
         )
         looks: list[Look] = []
+        settled = self._settled_names(one)
         chains = [
-            self.trees.chain(one, absence, found, wait_us, store, looks, self._settled_names(one))
+            self.trees.chain(one, absence, found, wait_us, store, looks, settled)
             for absence, found in zip(branch.absences, waited, strict=True)
         ]
         times = tuple(

@@ -111,7 +111,7 @@ class PartnerTrees:
         times = {a: Column(a, self.catalog[s].event_time, ColumnType.TIMESTAMP) for a, s in streams.items()}
         outputs = tuple(Output(item.alias, times[item.alias]) for item in beside)
         kept = with_retentions(Query("", inputs, absence.predicates, outputs, True), self.catalog)
-        (names,) = [settled] if absence.newest else canonical_names([kept])
+        names = settled if absence.newest else canonical_names([kept])[0]
         windows = {names[item.alias]: item.window for item in kept.inputs}
         start = names[beside[0].alias]
         pending = {over(p, names): inputs_of(p) for p in absence.predicates}

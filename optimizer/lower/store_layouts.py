@@ -156,7 +156,8 @@ class StreamCopies:
         self._sent = [forest.arriving_rate(node) for node in nodes]
         pricing = options.pricing
         # What a step costs besides is the same for all copies.
-        self._each = [pricing.step(forest.step_load(node))[1] for node in nodes]
+        each = [pricing.step(forest.step_load(node))[1] for node in nodes]
+        self._routed, self._by_known = sum(each), self._sums(each)
         work, memory = pricing.copy(forest.copy_load(store))
         self._weights = (work + pricing.memory * memory,) * len(self.candidates)
         self._inserted = forest.inserted(store)
@@ -181,11 +182,11 @@ class StreamCopies:
             return 0
         if self.tasks == 1:
             alike = (0.0,) * count
-            chosen = best_copies(2, alike, 0.0, self._by_known(self._sent), single=True)[1]
+            chosen = best_copies(2, alike, 0.0, self._sums(self._sent), single=True)[1]
             single |= self._options.task_capacity is None
         else:
-            by_known = self._by_known(self._each)
-            chosen = best_copies(self.tasks, self._weights, sum(self._each), by_known, single=single)[1]
+            costs = self._weights, self._routed, self._by_known
+            chosen = best_copies(self.tasks, *costs, single=single)[1]
         kept = self.mask(running) if running and set(running) <= set(self.candidates) else chosen
         if single and kept.bit_count() > 1:
             kept = chosen
@@ -196,12 +197,12 @@ class StreamCopies:
 
         if self.excess(chosen) > 0:
             chosen = relieved_copies(chosen, count, price, single=single)
-        return min(chosen, kept, key=price)
+        return chosen if chosen == kept else min(chosen, kept, key=price)
 
     def cost(self, copies: int) -> float:
         """What copies and the probes of them cost, in the units of the objective."""
-        by_known = self._by_known(self._each).items()
-        return copies_cost(self._weights, sum(self._each), by_known, self.tasks - 1, copies)
+        by_known = self._by_known.items()
+        return copies_cost(self._weights, self._routed, by_known, self.tasks - 1, copies)
 
     def excess(self, copies: int) -> float:
         """Tuples per second above the capacity, over one task of every copy."""
@@ -231,7 +232,8 @@ class StreamCopies:
         chosen = dict(zip(numbers, assign_probes(probes, loads), strict=True))
         return [chosen[number] for number in sorted(chosen)], tuple(loads.values())
 
-    def _by_known(self, sent: Sequence[float]) -> dict[int, float]:
+    def _sums(self, sent: Sequence[float]) -> dict[int, float]:
+        """By what the senders know."""
         sums: dict[int, float] = {}
         for known, each in zip(self._known, sent, strict=True):
             sums[known] = sums.get(known, 0.0) + each
