@@ -69,6 +69,8 @@ MILLRACE_QUOTA_ALERTS       alerts that one account may have (100)
 MILLRACE_QUOTA_TOKENS       tokens that one account may have (100)
 MILLRACE_MAX_JOBS           topologies' jobs that run at once; another one waits for its turn (one for every
                             2 GiB of this machine's memory, or of its control group's)
+MILLRACE_DEMO               1 where the demo runs, as `backend.run` tells the other processes (0): the page of
+                            signing in names its account
 MILLRACE_DEMO_PASSWORD      password of the demo account (millrace)
 """
 
@@ -200,5 +202,7 @@ MILLRACE_WEBHOOK_PRIVATE = os.environ.get("MILLRACE_WEBHOOK_PRIVATE") == "1"
 MILLRACE_WEBHOOK_CA = os.environ.get("MILLRACE_WEBHOOK_CA", "")
 MILLRACE_EMAIL = os.environ.get("MILLRACE_EMAIL", "")
 MILLRACE_EMAIL_FROM = os.environ.get("MILLRACE_EMAIL_FROM", "millrace@localhost")
-MILLRACE_DEMO_PASSWORD = os.environ.get("MILLRACE_DEMO_PASSWORD", "millrace")
+MILLRACE_DEMO = os.environ.get("MILLRACE_DEMO") == "1"
+DEFAULT_DEMO_PASSWORD = "millrace"
+MILLRACE_DEMO_PASSWORD = os.environ.get("MILLRACE_DEMO_PASSWORD", DEFAULT_DEMO_PASSWORD)
 MILLRACE_LOG_LEVEL = os.environ.get("MILLRACE_LOG_LEVEL", "INFO")

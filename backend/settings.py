@@ -105,7 +105,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "login"
-LOGIN_REDIRECT_URL = "/queries/"
+LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "login"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -202,6 +202,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
         "ColumnTypeEnum": "backend.streams.models.COLUMN_TYPE_CHOICES",
+        "StreamKindEnum": "backend.streams.models.KIND_CHOICES",
         "RunStateEnum": "backend.topologies.models.RunState",
         "LiveStateEnum": "backend.live.state.LIVE_STATE_CHOICES",
         "QueryStatusEnum": "backend.topologies.status.STATUS_CHOICES",

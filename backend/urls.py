@@ -3,7 +3,6 @@
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, register_converter
-from django.views.generic import RedirectView
 
 from backend.accounts.pages import Login
 from backend.catalog.pages import QueryPage
@@ -26,7 +25,7 @@ handler404 = "backend.shell.refusals.not_found"
 handler500 = "backend.shell.refusals.failed"
 
 urlpatterns = [
-    path("", RedirectView.as_view(url="/queries/")),
+    path("", Page.as_view(island="overview", title="Overview"), name="overview"),
     path("login/", Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path(
@@ -65,4 +64,5 @@ urlpatterns = [
     path("api/", include("backend.alerts.api.urls")),
     path("api/", include("backend.oracle.api.urls")),
     path("api/", include("backend.forecasts.api.urls")),
+    path("api/", include("backend.overview.api.urls")),
 ]

@@ -50,7 +50,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("limits",),
         ("runs",),
         ("deployments", "observation"),
-        ("demo",),
+        ("demo", "overview"),
         ("urls",),
     ),
 }

@@ -31,6 +31,7 @@ THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SLOW_MS = 240_000
 """Spark starts within this time even on a busy machine."""
 PAGES = {
+    "overview": "/",
     "queries": "/queries/",
     "query-new": "/queries/new/",
     "query": "/queries/{query}/",
@@ -151,7 +152,7 @@ def sign_in(page: Page) -> None:
     page.get_by_label("Account").fill("demo")
     page.get_by_label("Password").fill(os.environ.get("MILLRACE_DEMO_PASSWORD", "millrace"))
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/queries/")
+    page.get_by_role("navigation", name="Main").wait_for()
 
 
 def take(browser: Browser, url: str, out: Path, names: list[str]) -> None:

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
+from django.conf import settings
 from django.contrib.auth.views import LoginView
+
+from backend.environment import DEFAULT_DEMO_PASSWORD
 
 
 class Login(LoginView):
@@ -8,3 +13,12 @@ class Login(LoginView):
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        """Name the demo's account where it runs, its password if the manual does."""
+        is_default = settings.MILLRACE_DEMO_PASSWORD == DEFAULT_DEMO_PASSWORD
+        return super().get_context_data(
+            demo=settings.MILLRACE_DEMO,
+            demo_password=DEFAULT_DEMO_PASSWORD if is_default else None,
+            **context,
+        )

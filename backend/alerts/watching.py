@@ -12,6 +12,7 @@ from backend.alerts.models import Alert, AlertRule, Delivery
 from backend.live.lag import waiting_since
 from backend.live.queries import live_state
 from backend.oracle.queries import differing
+from backend.streams.models import Stream
 from backend.topologies.models import Desired, Topology
 from backend.topologies.status import topology_error
 
@@ -47,10 +48,13 @@ def watch(now: datetime) -> list[int]:
 def observe(topology: Topology) -> Observed:
     """What is known of a topology now."""
     state = live_state(topology)
+    tables = set(Stream.objects.filter(kind="table").values_list("name", flat=True))
+    streams = {} if state.batch is None else state.batch.streams
     return Observed(
         error=topology_error(topology),
         wanted=topology.desired == Desired.RUNNING,
-        streams={} if state.batch is None else state.batch.streams,
+        # Versions may be of any time.
+        streams={name: one for name, one in streams.items() if name not in tables},
         waiting_since=waiting_since(topology, state),
         suspended=dict(topology.deployed.exclude(suspended_at=None).values_list("query__name", "excess")),
         differing=differing(topology),

@@ -33,6 +33,8 @@ class Stream:
     entries: int | None
     """That lie in Redis; None if it is out of reach."""
     query_count: int
+    kind: str
+    """stream or table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,31 @@ class Letters:
     """Newest first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """That a topology turned tuples of a stream away that wait for a person."""
+
+    topology: str
+    stream: str
+    kept: int
+    newest: datetime
+    """When the batch of the newest one was committed."""
+
+
+def kept_letters(read: Sequence[tuple[str, str]]) -> tuple[Kept, ...]:
+    """How many dead letters there are of each (topology, stream), where any are."""
+    pipeline = connection().pipeline(transaction=False)
+    for topology, stream in read:
+        pipeline.xlen(dead_letters_key(topology, stream))
+        pipeline.xrevrange(dead_letters_key(topology, stream), count=1)
+    answers = pipeline.execute()
+    return tuple(
+        Kept(topology, stream, kept, _at(entries[0][0]))
+        for (topology, stream), kept, entries in zip(read, answers[::2], answers[1::2], strict=True)
+        if entries
+    )
+
+
 def letters_of(stream: str, limit: int) -> Letters:
     """The newest dead letters of a stream, over all topologies that read it.
 
@@ -66,7 +91,7 @@ def _letter(topology: str, entry: str, fields: dict[str, str]) -> Letter:
     return Letter(
         topology=topology,
         id=entry,
-        at=datetime.fromtimestamp(entry_order(entry)[0] / 1000, UTC),
+        at=_at(entry),
         batch=int(fields["batch"]),
         reason=told.reason,
         event_time=told.event_time,
@@ -75,6 +100,10 @@ def _letter(topology: str, entry: str, fields: dict[str, str]) -> Letter:
         query=told.query,
         expression=told.expression,
     )
+
+
+def _at(entry: str) -> datetime:
+    return datetime.fromtimestamp(entry_order(entry)[0] / 1000, UTC)
 
 
 def find(stream: str, wanted: Sequence[tuple[str, str]]) -> list[Letter | None]:

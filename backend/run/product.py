@@ -61,6 +61,7 @@ class Product:
         self._environment = {
             **os.environ,
             "MILLRACE_HOME": str(setting.home),
+            "MILLRACE_DEMO": "1" if setting.demo else "0",
             strays.MARK: str(setting.home),
             "DJANGO_SETTINGS_MODULE": "backend.settings",
             "PYTHONUNBUFFERED": "1",

@@ -44,12 +44,16 @@ class StreamSpec:
     tuples_per_second: float | None = None
     source: SourceSettings | None = None
     max_ahead_ms: int = DAY_MS
+    kind: domain.StreamKind = "stream"
+    key: tuple[str, ...] = ()
+    deleted: str | None = None
 
     @staticmethod
     def of(record: Stream) -> StreamSpec:
         """As the stream is described now."""
         present = to_domain(record)
-        return StreamSpec(name=record.name, columns=present.columns, source=present.source, **_plain(record))
+        plain = _plain(record) | {"key": present.key}
+        return StreamSpec(name=record.name, columns=present.columns, source=present.source, **plain)
 
     def check(self) -> None:
         """Raises `InputErrors` with the path of everything that cannot be."""
@@ -73,6 +77,7 @@ class StreamSpec:
                 )
             )
         faults += self._source_faults(source)
+        faults += self._table_faults(source)
         if faults:
             raise InputErrors(faults)
         domain.Stream(
@@ -85,7 +90,22 @@ class StreamSpec:
             tuples_per_second=self.tuples_per_second,
             source=self.source,
             max_ahead=timedelta(milliseconds=self.max_ahead_ms),
+            kind=self.kind,
+            key=self.key,
+            deleted=self.deleted,
         )
+
+    def _table_faults(self, stream: str) -> list[InputError]:
+        lateness = timedelta(milliseconds=self.lateness_ms)
+        try:
+            domain.check_table(
+                self.kind, self.key, self.deleted, self.columns, self.event_time, lateness, self.late
+            )
+        except BadSetting as error:
+            path = "lateness_ms" if error.key == "lateness" else error.key
+            place = Place(stream, path=path)
+            return [InputError("bad-table", place, error.found, error.expected, error.hint)]
+        return []
 
     def _source_faults(self, stream: str) -> list[InputError]:
         source = self.source
@@ -109,6 +129,9 @@ _PLAIN = (
     "lateness_ms",
     "max_ahead_ms",
     "late",
+    "kind",
+    "key",
+    "deleted",
     "parallelism",
     "tuples_per_second",
 )
@@ -148,6 +171,8 @@ def change_stream(account: User, record: Stream, spec: StreamSpec) -> Stream:
             _refuse_if_used(record, "its columns cannot change")
             record.columns.all().delete()
             _write_columns(record, spec)
+        if (spec.kind, spec.key, spec.deleted) != (present.kind, present.key, present.deleted):
+            _refuse_if_used(record, "whether it is a table, and of what, cannot change")
         for name, value in _plain(spec).items():
             setattr(record, name, value)
         if spec.source != present.source:

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import get_args
 
 from django.conf import settings
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 
 from optimizer.algebra.types import COLUMN_TYPES
-from optimizer.logical.stream import MAX_AHEAD
+from optimizer.logical.stream import MAX_AHEAD, StreamKind
 
 DAY_MS = MAX_AHEAD // timedelta(milliseconds=1)
+KIND_CHOICES = [(kind, kind) for kind in get_args(StreamKind)]
 COLUMN_TYPE_CHOICES = [(t.value, t.value) for t in COLUMN_TYPES]
 NAME = RegexValidator(r"\A[a-z_][a-z0-9_]{0,62}\Z", "lower-case letters, digits and _, at most 63")
 
@@ -23,6 +25,11 @@ class Stream(models.Model):
     lateness_ms = models.BigIntegerField(default=0, validators=[MinValueValidator(0)])
     max_ahead_ms = models.BigIntegerField(default=DAY_MS, validators=[MinValueValidator(0)])
     late = models.CharField(max_length=4, choices=[("drop", "drop"), ("join", "join")], default="drop")
+    kind = models.CharField(max_length=6, choices=KIND_CHOICES, default="stream")
+    key = models.JSONField(default=list, blank=True)
+    """Of a table: the names of the columns that say of what its tuples are versions."""
+    deleted = models.CharField(max_length=255, null=True, blank=True, default=None)
+    """Of a table: the column that is true of a version that deletes its key."""
     parallelism = models.PositiveIntegerField(null=True, blank=True)
     tuples_per_second = models.FloatField(null=True, blank=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="streams")

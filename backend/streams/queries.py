@@ -43,6 +43,9 @@ def to_domain(record: Stream) -> domain.Stream:
         tuples_per_second=record.tuples_per_second,
         source=source_of(record),
         max_ahead=timedelta(milliseconds=record.max_ahead_ms),
+        kind=cast(domain.StreamKind, record.kind),
+        key=tuple(record.key),
+        deleted=record.deleted,
     )
 
 

@@ -6,6 +6,7 @@ import { mountShell } from "./shell/mountShell";
 
 /** Each island is its own chunk, so that a page loads only what it shows. */
 const ISLANDS: Readonly<Record<string, () => Promise<ComponentType<IslandProps>>>> = {
+  overview: async () => (await import("./overview/OverviewIsland")).OverviewIsland,
   editor: async () => (await import("./editor/EditorIsland")).EditorIsland,
   catalog: async () => (await import("./catalog/CatalogIsland")).CatalogIsland,
   conversion: async () => (await import("./conversion/ConversionIsland")).ConversionIsland,

@@ -29,6 +29,8 @@ from jobs.cli.process import become_leader, write_job_file
 from jobs.control_plane.channel import Incoming, Outgoing, connect
 from jobs.control_plane.epoch_reporter import EpochLog
 from jobs.control_plane.events import batch_completed
+from jobs.control_plane.latency_window import LatencyWindow
+from jobs.driver.batch_totals import waits
 from jobs.driver.coordinator import Committed, Excess, Trouble
 from jobs.driver.settings import Settings
 from jobs.driver.topology import Topology
@@ -110,6 +112,7 @@ class _Job:
         self._stop: Stop | None = None
         self._stop_reason = ""
         self._announced = ""
+        self._latencies = LatencyWindow()
         self._changing = threading.Lock()
         self._topology: Topology | None = None
         self._epochs: EpochLog | None = None
@@ -267,7 +270,10 @@ class _Job:
         if committed.trouble is not None:
             self.batch_failed(committed.trouble)
         limited = self._given.memory_limit is not None
-        self._outgoing.send(batch_completed(committed, run, limited=limited))
+        manifest = committed.manifest
+        waited = waits(gathered, manifest.started_us, manifest.committed_us)
+        self._latencies.add(manifest.committed_us, waited)
+        self._outgoing.send(batch_completed(committed, run, self._latencies, limited=limited))
         if self._epochs is not None and (epoch := self._epochs.add(committed)) is not None:
             # The sample goes first: whoever has heard of the epoch finds it.
             self._outgoing.send(self._epochs.samples(committed, epoch, self._checkpoint.state))

@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from jobs.control_plane.latency_window import LatencyWindow
 from jobs.driver.batch_totals import held
 from jobs.driver.coordinator import Committed
 from jobs.plan.event_time import earlier, moment
 from jobs.protocol import BatchCompleted, QueryMetrics, StoreMetrics, StreamMetrics
-from jobs.protocol.metrics import QueryCounts, StoreCounts, StreamCounts, values
+from jobs.protocol.metrics import QueryCounts, StoreCounts, StreamCounts, newest, values
 from jobs.recovery.manifest import Manifest
 from jobs.sources.connector import Position
 from jobs.sources.redis import START
 from optimizer.physical.graph import PhysicalGraph
 
 
-def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCompleted:
+def batch_completed(
+    committed: Committed, run: str, latencies: LatencyWindow, *, limited: bool
+) -> BatchCompleted:
     """Everything that the pages show about a batch.
 
-    What was in memory is known only if that is `limited`.
+    Latencies are those of a window that has the batch. What was in memory is known only if that is `limited`.
     """
     manifest, graph, gathered = committed.manifest, committed.graph, committed.gathered
     holding = held(graph, manifest.runs_by_store())
-    latencies = manifest.figures.latencies_ms
     lateness = {stream.name: stream.lateness_us for stream in graph.streams}
     positions: Mapping[str, Position] = manifest.position.get("streams", {})
     streams = {}
@@ -42,15 +44,17 @@ def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCo
         stores[name] = StoreMetrics(**values(work, StoreCounts), tuples=tuples, bytes=size, per_task=per_task)
     queries = {}
     for query in graph.queries:
-        p50, p99 = latencies.get(query.name, (None, None))
+        latency = latencies.of(query.name)
         missing_us = manifest.queries[query.name].complete_since_us
         queries[query.name] = QueryMetrics(
             **values(gathered.queries[query.name], QueryCounts),
-            latency_ms_p50=p50,
-            latency_ms_p99=p99,
+            latency_ms_p50=None if latency is None else latency.p50,
+            latency_ms_p99=None if latency is None else latency.p99,
             complete_since=complete_since(manifest, graph, query.name),
             missing_before=None if missing_us is None else moment(missing_us),
+            joining=tuple(n for n in sorted({i.stream for i in query.inputs}) if manifest.joining([n])),
         )
+    together = latencies.of_all()
     return BatchCompleted(
         run=run,
         at=datetime.now(UTC),
@@ -65,6 +69,8 @@ def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCo
         stores=stores,
         edges=gathered.edges,
         queries=queries,
+        latency_ms_p50=None if together is None else together.p50,
+        latency_ms_p99=None if together is None else together.p99,
         resident_bytes=gathered.resident_bytes if limited else None,
     )
 
@@ -72,18 +78,21 @@ def batch_completed(committed: Committed, run: str, *, limited: bool) -> BatchCo
 def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> datetime | None:
     """Since when the query's results cover its whole windows.
 
-    None while its streams have not come that far. A query that never missed a tuple is complete since its
-    first batch.
+    None while its streams have not come that far, each or together, and while one of them is joining. A query
+    that never missed a tuple is complete since its first batch.
     """
     state = manifest.queries[query]
     if state.complete_since_us is None:
         return moment(state.first_batch_us)
     (asked,) = (q for q in graph.queries if q.name == query)
-    reached = [manifest.streams[i.stream].max_event_time_us for i in asked.inputs]
-    known = [r for r in reached if r is not None]
-    if len(known) < len(reached) or min(known) < state.complete_since_us:
+    if manifest.joining(source.stream for source in asked.inputs):
         return None
-    return moment(state.complete_since_us)
+    since_us = state.complete_since_us
+    own = [manifest.streams[source.stream].max_event_time_us for source in asked.inputs]
+    # A stream that is silent was passed over by the watermark.
+    reached = [newest(time, manifest.watermark_us) for time in own]
+    come = all(time is not None and time >= since_us for time in reached)
+    return moment(since_us) if come else None
 
 
 def _entry(position: Position) -> str | None:

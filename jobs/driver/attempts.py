@@ -23,7 +23,8 @@ from jobs.failures.bisection import Bisected, QueriesFail, bisect
 from jobs.failures.dead_letters import DEAD_LETTERS
 from jobs.failures.task_failure import Failure, TaskFailed
 from jobs.partitioning.layout import Layouts
-from jobs.reconfigure.switch import Switched, certain_from, switch
+from jobs.reconfigure.completeness import certain_from
+from jobs.reconfigure.switch import Switched, switch
 from jobs.recovery.checkpoint import Change, Checkpoint
 from jobs.recovery.manifest import Manifest
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_hidden, write_schemas
@@ -133,7 +134,7 @@ class Attempts:
             layouts=tuple(layouts.items()),
             arrived_by_ms=planned.arrived_by_ms,
             passed_us=previous.watermark_us if previous is not None else None,
-            certain_from_us=tuple(certain_from(graph, previous).items()),
+            certain_from_us=tuple(certain_from(graph, previous, watermarks.topology_us).items()),
         )
         return Begun(change, graph, base, previous, watermarks, layouts, context)
 

@@ -135,24 +135,37 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
 
 
 def latencies_ms(gathered: Gathered, admitted_us: int, committed_us: int) -> dict[str, tuple[float, float]]:
-    """Median and 99th percentile latency, per query with results.
+    """Median and 99th percentile of what `waits` finds, per query."""
+    answer = {}
+    for query, waited in waits(gathered, admitted_us, committed_us).items():
+        quantiles = weighted_quantiles(waited.ms, waited.results, (0.5, 0.99))
+        answer[query] = (round(quantiles[0], 3), round(quantiles[1], 3))
+    return answer
 
-    Latency is the time from the completing tuple's arrival at its source to the commit.
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How long results waited for their commit."""
+
+    ms: np.ndarray
+    """Milliseconds from the completing tuple's arrival at its source to the commit, of a sample."""
+    results: np.ndarray
+    """For how many results each of them stands."""
+
+
+def waits(gathered: Gathered, admitted_us: int, committed_us: int) -> dict[str, Waits]:
+    """Latencies of each query with results.
 
     A source that keeps no arrival times (files, generated tuples) has its tuples arrive when
     their batch begins, at `admitted_us`. All times are wall clock, microseconds since 1970.
     """
     answer = {}
     for query, parts in sorted(gathered.arrivals.items()):
-        waits = []
-        weights = []
+        ms, results = [], []
         for part in parts:
-            waits.append(
-                committed_us / 1000 - _arrival_ms(part.arrivals, gathered.arrived, admitted_us / 1000)
-            )
-            weights.append(np.full(len(part.arrivals), part.rows / max(1, len(part.arrivals))))
-        quantiles = weighted_quantiles(np.concatenate(waits), np.concatenate(weights), (0.5, 0.99))
-        answer[query] = (round(quantiles[0], 3), round(quantiles[1], 3))
+            ms.append(committed_us / 1000 - _arrival_ms(part.arrivals, gathered.arrived, admitted_us / 1000))
+            results.append(np.full(len(part.arrivals), part.rows / max(1, len(part.arrivals))))
+        answer[query] = Waits(np.concatenate(ms), np.concatenate(results))
     return answer
 
 

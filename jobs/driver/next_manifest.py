@@ -10,6 +10,8 @@ from jobs.driver.watermarks import Watermarks
 from jobs.metrics.tally import added
 from jobs.partitioning.layout import Layouts
 from jobs.plan.columns import store_filters, stored_columns
+from jobs.plan.event_time import earlier
+from jobs.protocol.metrics import newest
 from jobs.recovery.checkpoint import Change
 from jobs.recovery.manifest import BatchFigures, Manifest, QueryState, StoreState, StreamState
 from jobs.sources.planner import PlannedBatch
@@ -51,9 +53,9 @@ def successor(
         plan=change.plan,
         epoch=epoch,
         runs=tuple(sorted(runs, key=lambda r: (r.store, r.partition, r.min_arrival, r.path))),
-        streams=_streams(previous, gathered, planned, started_us),
+        streams=_streams(previous, graph, gathered, planned, watermarks, started_us),
         stores=_stores(previous, graph, gathered, layouts),
-        queries=_queries(previous, graph, gathered, started_us),
+        queries=_queries(previous, graph, gathered, watermarks, started_us),
         files=gathered.files,
         watermark_us=watermarks.topology_us,
         change=change.number,
@@ -83,19 +85,38 @@ def successor(
 
 
 def _streams(
-    previous: Manifest | None, gathered: Gathered, planned: PlannedBatch, started_us: int
+    previous: Manifest | None,
+    graph: PhysicalGraph,
+    gathered: Gathered,
+    planned: PlannedBatch,
+    watermarks: Watermarks,
+    started_us: int,
 ) -> dict[str, StreamState]:
     streams = dict(previous.streams) if previous is not None else {}
+    tables = graph.tables
+    lateness = {stream.name: stream.lateness_us for stream in graph.streams}
     for name, done in gathered.streams.items():
-        known = streams.get(name, StreamState(active_at_us=started_us))
-        moved = done.accepted or done.late or done.undecodable
-        streams[name] = replace(
+        # What a table has is read before event time begins, where the source can tell when that is.
+        first = StreamState(joining=name in tables and planned.waiting is not None)
+        known = streams.get(name, first)
+        moved = done.read > 0
+        now = replace(
             known,
             **added(known, done),
-            active_at_us=started_us if moved else known.active_at_us,
+            active_at_us=started_us if moved or known.active_at_us is None else known.active_at_us,
             ended=name in planned.ended,
         )
+        waits = planned.away or (moved and (planned.waiting is None or name in planned.waiting))
+        # Of a table the newest version does not say how many older ones are to come.
+        abreast = name not in tables and _abreast(now, lateness[name], watermarks)
+        streams[name] = replace(now, joining=now.joining and waits and not now.ended and not abreast)
     return dict(sorted(streams.items()))
+
+
+def _abreast(stream: StreamState, lateness_us: int, watermarks: Watermarks) -> bool:
+    """True if a stream's own watermark has come to the topology's."""
+    newest_us, topology_us = stream.max_event_time_us, watermarks.topology_us
+    return topology_us is None or (newest_us is not None and earlier(newest_us, lateness_us) >= topology_us)
 
 
 def _stores(
@@ -112,11 +133,20 @@ def _stores(
 
 
 def _queries(
-    previous: Manifest | None, graph: PhysicalGraph, gathered: Gathered, started_us: int
+    previous: Manifest | None,
+    graph: PhysicalGraph,
+    gathered: Gathered,
+    watermarks: Watermarks,
+    started_us: int,
 ) -> dict[str, QueryState]:
     queries = {}
     for query in graph.queries:
         known = previous.queries.get(query.name, QueryState()) if previous is not None else QueryState()
+        if previous is not None and previous.joining(source.stream for source in query.inputs):
+            # Partners of what it reads now may have left under this watermark.
+            joined_us = watermarks.topology_us
+            since_us = newest(known.complete_since_us, joined_us)
+            known = replace(known, joined_us=joined_us, complete_since_us=since_us)
         queries[query.name] = replace(
             known,
             results=known.results + gathered.queries[query.name].results,

@@ -34,9 +34,11 @@ class Watermarks:
         """The watermarks of the batch behind `previous`.
 
         The topology's is the least of its streams'; a stream that has ended or has been silent for the
-        idle timeout is passed over. It never goes back. Time in which nobody looked, because the job or
-        the source was away, does not count as silence. Once all streams have ended, a plan that holds
-        combinations has the end of time as its watermark.
+        idle timeout is passed over, and so is one that is joining, whose tuples are late by its own
+        watermark alone. Tables have none of their own, as versions may be of any time: they are late
+        behind the topology's, which begins once what they had is read. It never goes back. Time in which
+        nobody looked, because the job or the source was away, does not count as silence. Once all streams
+        have ended, a plan that holds combinations has the end of time as its watermark.
 
         Args:
             graph: the plan of the batch.
@@ -47,16 +49,19 @@ class Watermarks:
         """
         if previous is None:
             return Watermarks(None, ())
+        tables = graph.tables
         own: dict[str, int | None] = {}
         holding: list[int | None] = []
         for stream in graph.streams:
             state = previous.streams.get(stream.name, StreamState())
             seen = state.max_event_time_us
-            own[stream.name] = None if seen is None else earlier(seen, stream.lateness_us)
+            is_table = stream.name in tables
+            own[stream.name] = None if is_table or seen is None else earlier(seen, stream.lateness_us)
             silent_since = state.active_at_us if state.active_at_us is not None else previous.started_us
             silent_since = max(silent_since, reachable_since_us)
             idle = idle_timeout_us is not None and now_us - silent_since >= idle_timeout_us
-            if not state.ended and not idle:
+            first = state.joining and previous.watermark_us is None
+            if first or not (is_table or state.ended or idle or state.joining):
                 holding.append(own[stream.name])
         known = [previous.streams.get(stream.name, StreamState()) for stream in graph.streams]
         if graph.holds and all(state.ended for state in known):
@@ -71,5 +76,7 @@ class Watermarks:
         if graph.holds and topology is not None:
             # Behind what is found at the end of time there is a moment left in which it falls due.
             topology = min(topology, LAST_US - 1)
-        late = {name: newest(mark, topology) for name, mark in own.items()}
+        late = {
+            name: mark if previous.joining([name]) else newest(mark, topology) for name, mark in own.items()
+        }
         return Watermarks(topology, tuple((name, mark) for name, mark in late.items() if mark is not None))

@@ -84,7 +84,8 @@ def taken_over(
         runs: of `held`.
     """
     by_key_or_chance = all(isinstance(s.partitioning, Column | None) for s in (held, wanted))
-    if not by_key_or_chance or not wanted.retention[0].is_bounded:
+    # What never expires would lie under the older number for ever.
+    if not by_key_or_chance or wanted.key or not wanted.retention[0].is_bounded:
         return None
     before = rescaling.living(runs).older
     if held.partitioning != wanted.partitioning and (before or held.tasks > 1):

@@ -231,6 +231,9 @@ class BatchCompleted(Event):
     stores: dict[str, StoreMetrics]
     edges: dict[str, EdgeMetrics]
     queries: dict[str, QueryMetrics]
+    latency_ms_p50: Annotated[float | None, Metric("ms", "Median latency, last minute's results.")] = None
+    """None without results, like the next one."""
+    latency_ms_p99: Annotated[float | None, Metric("ms", "99th percentile of the same.")] = None
     resident_bytes: Annotated[
         int | None,
         Metric("bytes", "Most of the stores in memory, last batch.", None, "topology_batch_resident_bytes"),

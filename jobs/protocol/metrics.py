@@ -185,7 +185,7 @@ class QueryCounts(Measured):
     ] = 0
 
 
-_LATENCY = "From a tuple's arrival to its results, last batch."
+_LATENCY = "From a tuple's arrival to its results, of the last minute's results."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +193,7 @@ class QueryMetrics(QueryCounts):
     latency_ms_p50: Annotated[
         float | None, Metric("ms", _LATENCY, None, "query_latency_seconds", (("quantile", "0.5"),))
     ]
-    """None without results, like the next one."""
+    """None without results in the last minute, like the next one."""
     latency_ms_p99: Annotated[
         float | None, Metric("ms", _LATENCY, None, "query_latency_seconds", (("quantile", "0.99"),))
     ]
@@ -204,3 +204,5 @@ class QueryMetrics(QueryCounts):
         datetime | None,
         Metric("UTC", "Results of this batch with an older newest tuple may miss; null if all are there."),
     ] = None
+    joining: tuple[str, ...] = ()
+    """Streams of it that came to the running topology and of which older tuples are still being read."""

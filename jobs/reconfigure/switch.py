@@ -7,9 +7,8 @@ placed anew, unless it only differs in its number of tasks: then the tuples stay
 result is an interim manifest under which the first batch of the new plan works, so a crash in the middle
 leaves the old plan's manifest as it was.
 
-Since when a query's results are complete follows from its stores: if a store has every tuple from
-event time c on and its input has window W, results whose newest tuple is not older than c + W are
-all found.
+A stream that only the new plan reads is joining: what it had before is read first
+(`jobs.reconfigure.completeness`).
 """
 
 from __future__ import annotations
@@ -29,14 +28,13 @@ from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL, LATE, column_name
 from jobs.protocol.metrics import newest
 from jobs.reconfigure.backfill import rebuild
+from jobs.reconfigure.completeness import complete_since
 from jobs.recovery.checkpoint import Change, Checkpoint
 from jobs.recovery.manifest import Manifest, QueryState, StoreState, StreamState, write_manifest
 from jobs.storage.partition import run_figures, state_root
 from jobs.storage.run import RunRef, new_attempt, run_path
 from optimizer.algebra.expression import Column
-from optimizer.logical.window import union
 from optimizer.physical.graph import GraphStore, PhysicalGraph
-from optimizer.physical.rules import ProbeRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +87,8 @@ def switch(
         if source is None:
             kept[store.id] = ()
             start = _unseen_from(new, store, before)
+            # Nothing says which versions were in force before.
+            start = LAST_US if store.key and start is not None else start
         else:
             held = next(s for s in old.stores if s.id == source)
             free = source not in using and set(before.stores[source].columns) == set(columns[store.id])
@@ -122,13 +122,14 @@ def switch(
                 filter=filters[store.id],
                 complete_from_us=_mir_complete_from(new, store, states),
             )
-    complete = complete_since(new, states)
+    complete = complete_since(new, states, before)
     manifest = replace(
         before,
         plan=change.plan,
         change=change.number,
         runs=tuple(run for store in new.stores for run in kept[store.id]),
         stores=states,
+        streams=_with_joining(before, old, new),
         queries={
             query.name: replace(
                 before.queries.get(query.name, QueryState()),
@@ -147,71 +148,14 @@ def switch(
     return Switched(manifest, str(path), removed, moved)
 
 
-def complete_since(graph: PhysicalGraph, states: Mapping[str, StoreState]) -> dict[str, int | None]:
-    """Per query, the event time from which all its results are found; None for always.
-
-    Takes every store that a probe on the way to the query's leaves looks into.
-    """
-    edges = {edge.id: edge for edge in graph.edges}
-    rules = {rule.id: rule for rule in graph.rules}
-    starts: dict[str, int | None] = {}
-
-    def start(step: object) -> int | None:
-        """From when on the stores on the way to a rule, with its own, hold everything."""
-        if not isinstance(step, ProbeRule):
-            return None
-        if step.id not in starts:
-            before = start(rules[edges[step.edge].origin])
-            starts[step.id] = newest(states[step.store].complete_from_us, before)
-        return starts[step.id]
-
-    held = {hold.name: hold.query for hold in graph.holds}
-    found: dict[str, int | None] = {query.name: None for query in graph.queries}
-    for hold in graph.holds:
-        for look in hold.looks:
-            found[hold.query] = newest(found[hold.query], states[look.store].complete_from_us)
-    for rule in graph.rules:
-        if isinstance(rule, ProbeRule):
-            for emit in rule.emits:
-                query = held.get(emit.query, emit.query)
-                found[query] = newest(found[query], start(rule))
-    for asked in graph.queries:
-        since = found[asked.name]
-        if since is not None:
-            # The stored tuple may be as old as the widest window allows.
-            widest = union(i.window for i in asked.inputs).reach_us
-            found[asked.name] = _NEVER if widest is None else min(_NEVER, since + widest)
-    for hold in graph.holds:
-        if hold.groups is not None:
-            found[hold.query] = newest(found[hold.query], states[hold.store].complete_from_us)
-    return found
-
-
-def certain_from(graph: PhysicalGraph, previous: Manifest | None) -> dict[str, int]:
-    """Per hold, the event time since when what it waits for is known.
-
-    That is whether combinations have partners, or all combinations of groups. Left out are holds for
-    which all is known. A combination is as old as its newest tuple, a group as its
-    bucket's beginning.
-    """
-    found: dict[str, int] = {}
-    if previous is None:
-        return found
-    for hold in graph.holds:
-        complete = previous.queries.get(hold.query, QueryState()).complete_since_us
-        if hold.groups is not None and complete is not None:
-            found[hold.name] = complete
-        for look in hold.looks:
-            since = previous.stores[look.store].complete_from_us if look.store in previous.stores else None
-            if since is not None:
-                certain = LAST_US if look.back.reach_us is None else min(LAST_US, since + look.back.reach_us)
-                found[hold.name] = max(certain, found.get(hold.name, certain))
-    return found
-
-
-_NEVER = 253_402_300_799_000_000
-"""The end of the year 9999: a query without a window over a store that misses tuples never is
-complete."""
+def _with_joining(before: Manifest, old: PhysicalGraph, new: PhysicalGraph) -> dict[str, StreamState]:
+    """The streams' states, with those that only the new plan reads joining."""
+    if before.watermark_us is None:
+        return before.streams
+    known = {stream.name for stream in old.streams}
+    come = [stream.name for stream in new.streams if stream.name not in known]
+    joining = {name: replace(before.streams.get(name, StreamState()), joining=True) for name in come}
+    return {**before.streams, **joining}
 
 
 def _unseen_from(graph: PhysicalGraph, store: GraphStore, before: Manifest) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -39,6 +39,9 @@ class StreamState(StreamProgress):
     """Wall clock when a batch last held tuples of it."""
     ended: bool = False
     """Nothing more will come."""
+    joining: bool = False
+    """It came to a running topology, and what it had before is still being read: only its own watermark
+    makes its tuples late, of a table none, and it does not hold back the topology's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,9 @@ class QueryState:
     """Results whose newest tuple has this event time or a newer one are all there; None if all are."""
     first_batch_us: int = 0
     """Wall clock of the first batch that answered it, microseconds since 1970."""
+    joined_us: int | None = None
+    """The topology's watermark of the last batch in which one of its streams was joining: of older tuples
+    it has not seen all together. None if none ever was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,10 @@ class Manifest:
     committed_us: int = 0
     """Wall clock, microseconds since 1970."""
     version: Literal[2] = CHECKPOINT_VERSION
+
+    def joining(self, streams: Iterable[str]) -> bool:
+        """True if one of these streams still is joining in the next batch."""
+        return any(self.streams[name].joining for name in streams if name in self.streams)
 
     def runs_by_store(self) -> Mapping[str, tuple[RunRef, ...]]:
         by_store: dict[str, list[RunRef]] = {}

@@ -87,10 +87,10 @@ class LiveOffsets:
         name = _whose(after)
         return live_connector(name).planned(stream, self._generated.get(stream), _own(name, before), after)
 
-    def backlog(self, positions: Mapping[str, Position]) -> int | None:
-        """Tuples behind the positions if cheap to say; None while a server is away."""
+    def backlog(self, positions: Mapping[str, Position]) -> dict[str, int] | None:
+        """Tuples behind each position if cheap to say; None while a server is away."""
         with suppress(Away):
-            return sum(self.of(_whose(p)).backlog(stream, p) for stream, p in positions.items() if p)
+            return {stream: self.of(_whose(p)).backlog(stream, p) for stream, p in positions.items() if p}
         return None
 
     def newest(self, checkpoint: Path) -> Arrived:
@@ -129,7 +129,8 @@ class LivePlanner:
     A position holds each stream's own, and the serial number of the newest plan change, so that a change
     begins a batch even when nothing arrives. While a server cannot be reached the position stands still;
     nothing is lost, because sources keep tuples until they are read. If one goes away between two streams,
-    the batch takes nothing of either: the streams' watermarks would drift apart.
+    the batch takes nothing of either: the streams' watermarks would drift apart. A batch that begins
+    meanwhile, with a plan, says so.
     """
 
     def __init__(self, source: LiveSource, redis_url: str, checkpoint: Path) -> None:
@@ -158,6 +159,8 @@ class LivePlanner:
         # Spark keeps it with the position, so that a batch that is repeated has the same tuples ahead of it.
         now_ms = time.time_ns() // 1_000_000
         end = {"batch": start["batch"] + 1, "change": change, "streams": streams, "planned_ms": now_ms}
+        if self._failures:
+            end["away"] = True
         # One batch without tuples: what the last ones made due need not wait for the next.
         return {**end, "settled": True} if settles else end
 
@@ -170,15 +173,18 @@ class LivePlanner:
         reachable = self._reachable_since_us
         if reachable is None:
             reachable = time.time_ns() // 1000
+        backlog = self.offsets.backlog(end["streams"])
         return PlannedBatch(
             start["batch"],
             end,
             tuple(descriptors),
             (),
-            self.offsets.backlog(end["streams"]),
+            None if backlog is None else sum(backlog.values()),
             start,
             reachable,
             end.get("planned_ms"),
+            None if backlog is None else tuple(name for name, left in backlog.items() if left),
+            end.get("away", False),
         )
 
     def _reached(self, ask: Callable[[], dict[str, Position]]) -> dict[str, Position]:

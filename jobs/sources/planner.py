@@ -31,6 +31,11 @@ class PlannedBatch:
     """No tuple of the batch arrived later, whatever its source tells; milliseconds since 1970. The same
     whenever the batch is planned; None in a batch that was planned before there was a bound."""
 
+    waiting: tuple[str, ...] | None = None
+    """Streams that have tuples behind this batch; None if the source cannot tell."""
+    away: bool = False
+    """True if a server could not be asked, so that streams without tuples here may have some."""
+
     @property
     def rows(self) -> dict[str, int]:
         """By stream, how many tuples the batch brings, late and undecodable ones included."""

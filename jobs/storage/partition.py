@@ -19,6 +19,7 @@ from jobs.plan.tuples import ARRIVAL
 from jobs.storage.chunked_scan import pieces
 from jobs.storage.memory_budget import COPIES, Limit
 from jobs.storage.run import RunRef, StateRoot, host_name, new_attempt, run_path
+from jobs.storage.versions import in_force_from
 from optimizer.physical.graph import GraphStore
 
 
@@ -171,6 +172,8 @@ class PartitionState:
     def evict(self, store: GraphStore, watermark_us: int | None) -> Evicted:
         """Runs none of whose tuples is needed any more.
 
+        Of tables there are none: versions that are needed no more are left out when runs are merged.
+
         A tuple is needed while event time + retention >= watermark for all its inputs: with a
         retention of 60 s and the watermark at 12:01:00, a tuple of 12:00:00 is kept and one of
         11:59:59.999999 is not.
@@ -178,7 +181,8 @@ class PartitionState:
         dropped = tuple(
             run
             for run in self._runs.get(store.id, ())
-            if any(
+            if not store.key
+            and any(
                 newest < keep
                 for newest, keep in zip(run.max_times_us, _oldest(store, watermark_us), strict=True)
             )
@@ -229,7 +233,11 @@ class PartitionState:
         kept = self._together(group)
         rows = kept.height
         for time, keep in zip(times, _oldest(store, watermark_us), strict=True):
-            if keep > FIRST_US:
+            if store.key:
+                kept = in_force_from(
+                    kept, [f"{store.inputs[0].input}.{name}" for name in store.key], time, keep
+                )
+            elif keep > FIRST_US:
                 kept = kept.filter(pl.col(time).to_physical() >= keep)
         expired = rows - kept.height
         if kept.is_empty():
@@ -255,7 +263,8 @@ class PartitionState:
 
     def _group(self, store: GraphStore, runs: Sequence[RunRef]) -> tuple[RunRef, ...]:
         policy = self.policy
-        bounded = [r.reach_us for r in store.retention if r.reach_us is not None]
+        # What a table keeps of a run does not depend on how old the run is.
+        bounded = [r.reach_us for r in store.retention if r.reach_us is not None and not store.key]
         span_limit = min(bounded) // policy.spans_per_retention if bounded else None
         largest = policy.smallest_rows
         while largest <= policy.most_rows:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from optimizer.algebra.expression import Column
+from optimizer.algebra.expression import Call, Column
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.event_time.bounds import TimeBounds, close
@@ -28,7 +28,8 @@ class Wait:
     until: tuple[tuple[str, int], ...]
     """(alias of the combination, microseconds): no partner comes later than the earliest of these times."""
     back_us: int | None
-    """How much older than the newest tuple of the combination a partner may be; None for any age."""
+    """How much older than the newest tuple of the combination a partner may be; None for any age. Of a table
+    it is how much older the time may be as of which a version is looked up."""
 
     @property
     def longest_us(self) -> int:
@@ -42,7 +43,7 @@ def waits(branch: Branch, absence: Absence, catalog: Catalog) -> tuple[Wait, ...
     Raises `KeyError` if the catalog lacks a stream.
     """
     inputs = (*branch.inputs, *absence.inputs)
-    times = {item.alias: _time(item, catalog) for item in inputs}
+    times = {item.alias: time_of(item, catalog) for item in inputs}
     bounds = _bounds(branch, absence, times)
     found = []
     for item in absence.inputs:
@@ -52,11 +53,23 @@ def waits(branch: Branch, absence: Absence, catalog: Catalog) -> tuple[Wait, ...
             for one in branch.inputs
             if (most := bounds.most_us(times[one.alias], own)) is not None
         )
-        ages = [bounds.most_us(own, time) for time in times.values()]
+        if catalog[item.stream].is_table:
+            asked = as_of_time(absence, own)
+            ages = [bounds.most_us(asked, times[one.alias]) for one in branch.inputs]
+        else:
+            ages = [bounds.most_us(own, time) for time in times.values()]
         known = [age for age in ages if age is not None]
         back = max(0, *known) if len(known) == len(ages) else None
         found.append(Wait(item.alias, until, back))
     return tuple(found)
+
+
+def as_of_time(absence: Absence, own: Column) -> Column:
+    """The event time that an as-of join compares with its partner's `own`."""
+    compared = (p.arguments for p in absence.predicates if isinstance(p, Call) and own in p.arguments)
+    return next(
+        time for arguments in compared for time in arguments if isinstance(time, Column) and time != own
+    )
 
 
 def group_wait_us(query: Query, catalog: Catalog) -> tuple[int | None, str]:
@@ -75,7 +88,7 @@ def group_wait_us(query: Query, catalog: Catalog) -> tuple[int | None, str]:
             raise ValueError(branch.text)
         for absence in (None, *branch.absences):
             inputs = branch.inputs if absence is None else (*branch.inputs, *absence.inputs)
-            times = {item.alias: _time(item, catalog) for item in inputs}
+            times = {item.alias: time_of(item, catalog) for item in inputs}
             bounds = _bounds(branch, absence, times)
             for item in branch.inputs if absence is None else absence.inputs:
                 found = [bounds.most_us(times[one.alias], times[item.alias]) for one in bucketed]
@@ -94,14 +107,17 @@ def needed_windows(query: Query, catalog: Catalog) -> tuple[Input, ...]:
     if not query.branches:
         return with_retentions(query, catalog).inputs
     windows: dict[str, list[Window]] = {item.alias: [] for item in query.inputs}
+    tables = {item.alias for item in query.inputs if catalog[item.stream].is_table}
     for branch in query.branches:
-        times = tuple(Output(item.alias, _time(item, catalog)) for item in branch.inputs)
+        times = tuple(Output(item.alias, time_of(item, catalog)) for item in branch.inputs)
         own = Query(query.name, branch.inputs, branch.predicates, times, True)
         for item in with_retentions(own, catalog).inputs:
             windows[item.alias].append(item.window)
         for absence in branch.absences:
             for wait in waits(branch, absence, catalog):
-                windows[wait.alias].append(UNBOUNDED if wait.back_us is None else Sliding(wait.back_us))
+                # The version in force may be of any age.
+                ages = () if wait.alias in tables or wait.back_us is None else (Sliding(wait.back_us),)
+                windows[wait.alias] += ages or (UNBOUNDED,)
     return tuple(replace(item, window=union(windows[item.alias] or [item.window])) for item in query.inputs)
 
 
@@ -120,7 +136,8 @@ def _bounds(branch: Branch, absence: Absence | None, times: dict[str, Column]) -
     return found
 
 
-def _time(item: Input, catalog: Catalog) -> Column:
+def time_of(item: Input, catalog: Catalog) -> Column:
+    """The event time of an input."""
     return Column(item.alias, catalog[item.stream].event_time, ColumnType.TIMESTAMP)
 
 

@@ -50,7 +50,8 @@ class Absence:
     """True if a partner must be there."""
     newest: bool = field(default=False, metadata=ADDED)
     """True if the newest partner, of a single stream, joins the combination (as-of join). Of several of one
-    event time that is the greatest by the columns that are read of it, in the order of their declaration."""
+    event time that is the greatest by the columns that are read of it, in the order of their declaration, and
+    of a table by all columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +86,15 @@ class Branch:
 def newest_columns(branch: Branch, alias: str, stream: Stream) -> tuple[Column, ...]:
     """The columns that say which of an alias' newest tuples is the partner.
 
-    The greatest is. They are what results, and conditions on results alone, read of it.
+    The greatest is. They are what results, and conditions on results alone, read of it. Of a table they are
+    all, so that whatever a query reads the version in force is the same.
     """
+    others = tuple((name, kind) for name, kind in stream.columns if name != stream.event_time)
+    if stream.is_table:
+        return tuple(Column(alias, name, kind) for name, kind in others)
     outputs = (output.expression for output in branch.outputs)
     read = {column for one in (*outputs, *branch.residuals) for column in columns_of(one)}
-    declared = [name for name, _ in stream.columns if name != stream.event_time]
+    declared = [name for name, _ in others]
     return tuple(
         sorted(
             (column for column in read if column.input == alias and column.name in declared),

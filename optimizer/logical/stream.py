@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
+from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.settings import BadSetting
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.source import SourceSettings, check_columns
 
 LatePolicy = Literal["drop", "join"]
+StreamKind = Literal["stream", "table"]
 
 MAX_AHEAD = timedelta(days=1)
 """How far ahead of its arrival a tuple's event time may lie unless its stream says otherwise."""
@@ -24,9 +27,11 @@ class Stream:
     >>> departures.event_time, departures.late
     ('at', 'drop')
 
+    A table's tuples are versions: each is in force for its key from its event time on, until the next one.
+
     Raises `ValueError` when the event-time column is missing or no timestamp, when a
     column name repeats, when lateness, max_ahead, parallelism or rate are out of range, or
-    when a setting of its source names a column
+    when a setting of its source, or what makes it a table (`check_table`), names a column
     that cannot be.
     """
 
@@ -48,6 +53,11 @@ class Stream:
     max_ahead: timedelta | None = None
     """A tuple whose event time lies this much ahead of its arrival is still accepted (inclusive). None is
     `MAX_AHEAD` where the source tells when a tuple arrived, and no bound over files."""
+    kind: StreamKind = "stream"
+    key: tuple[str, ...] = ()
+    """Of a table: the columns that say of what its tuples are versions."""
+    deleted: str | None = None
+    """Of a table: the BOOLEAN column that is true of a version that deletes its key; NULL means false."""
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.columns]
@@ -73,7 +83,61 @@ class Stream:
                 check_columns(self.source, self.columns)
             except BadSetting as error:
                 raise ValueError(f"stream {self.name}: {self.source.connector}.{error}") from None
+        try:
+            check_table(
+                self.kind, self.key, self.deleted, self.columns, self.event_time, self.lateness, self.late
+            )
+        except BadSetting as error:
+            raise ValueError(f"stream {self.name}: {error}") from None
+
+    @property
+    def is_table(self) -> bool:
+        """True if its tuples are versions."""
+        return self.kind == "table"
 
     def column_type(self, name: str) -> ColumnType | None:
         """The column's type, or None if there is no such column."""
         return dict(self.columns).get(name)
+
+
+def check_table(
+    kind: StreamKind,
+    key: Sequence[str],
+    deleted: str | None,
+    columns: Sequence[tuple[str, ColumnType]],
+    event_time: str,
+    lateness: timedelta = timedelta(0),
+    late: LatePolicy = "drop",
+) -> None:
+    """Raise `BadSetting` unless such a stream may have this kind, key and deletions.
+
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("tail", ColumnType.STRING), ("seats", ColumnType.INT))
+    >>> check_table("table", ("tail",), None, columns, "at")
+    >>> check_table("table", ("plane",), None, columns, "at")
+    Traceback (most recent call last):
+    optimizer.algebra.settings.BadSetting: key: column plane instead of one of tail, seats
+    """
+    types = dict(columns)
+    if kind == "stream":
+        if key or deleted is not None:
+            raise BadSetting("key" if key else "deleted", "columns of versions", "kind: table beside them")
+        return
+    able = [name for name, type_ in columns if name != event_time and type_ is not ColumnType.DOUBLE]
+    expected = f"one of {', '.join(able)}" if able else "a column beside the event time, no double"
+    if not key:
+        raise BadSetting("key", "a table without a key", expected)
+    for number, name in enumerate(key):
+        if name in key[:number]:
+            raise BadSetting("key", f"column {name} twice", "each column once")
+        if name not in able:
+            found = f"{types[name]} column {name}" if name in types else f"column {name}"
+            found = f"the event time {name}" if name == event_time else found
+            raise BadSetting("key", found, expected, nearest(name, able))
+    flags = [name for name, type_ in columns if type_ is ColumnType.BOOLEAN and name not in key]
+    if deleted is not None and deleted not in flags:
+        there = ", ".join(flags) or "there is none yet"
+        expected = f"one of the boolean columns outside the key: {there}"
+        raise BadSetting("deleted", f"column {deleted}", expected, nearest(deleted, flags))
+    waiting = "lateness" if lateness else "late" if late != "drop" else None
+    if waiting is not None:
+        raise BadSetting(waiting, f"{waiting} of a table", "none: the watermark of the streams decides")

@@ -100,13 +100,15 @@ class PartnerStores:
         self.streams.setdefault(stream, graph_stream(declared))
         kept = all_of(wanted) if wanted else None
         by = None if key is None else Column(stream, key.name, key.type)
+        versions = [declared.key] if declared.is_table else []
         store = GraphStore(
-            id=digest("S", "partners", stream, kept, by, self.tasks_of(stream)),
+            id=digest("S", "partners", stream, kept, by, self.tasks_of(stream), *versions),
             label=stream if by is None else f"{stream}[{by.name}]",
             inputs=(StoredInput(stream, stream, (declared.event_time,)),),
             partitioning=by,
             tasks=self.tasks_of(stream),
             retention=(Sliding(0),),
+            key=declared.key,
         )
         identity = digest("R", stream, stream, kept)
         edge = Edge(

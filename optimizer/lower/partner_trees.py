@@ -125,11 +125,11 @@ class PartnerTrees:
             fresh = [p for p, read in pending.items() if read <= {*bound, alias}]
             pending = {p: read for p, read in pending.items() if p not in set(fresh)}
             back = None if wait.back_us is None else wait.back_us + wait_us
-            if wait.back_us is not None and not windows[names[alias]].is_bounded:
+            stream = self.catalog[streams[alias]]
+            if not (wait.back_us is None or stream.is_table or windows[names[alias]].is_bounded):
                 # What bounds it may be a condition of the combination alone, which is not checked here.
                 windows[names[alias]] = Sliding(wait.back_us)
             own = [p for p in absence.predicates if inputs_of(p) == {alias}]
-            stream = self.catalog[streams[alias]]
             taken = (times[alias], *newest_columns(one.branch, alias, stream)) if absence.newest else ()
             read_of = {c for p in absence.predicates for c in columns_of(p) if c.input == alias} | {
                 times[alias],

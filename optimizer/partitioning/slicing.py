@@ -247,8 +247,11 @@ def _cost_of_probes(graph: PhysicalGraph) -> float:
 
 
 def _can_be_sliced(store: GraphStore) -> bool:
-    """True if there is one event time, and an end to what is kept."""
-    return store.is_base and store.retention[0].is_bounded
+    """True if there is one event time, and an end to what is kept.
+
+    A table has none: which version is in force at a time, and of what age, its slices do not say.
+    """
+    return store.is_base and not store.key and store.retention[0].is_bounded
 
 
 def _receiving(rule: Rule, names: Mapping[str, str]) -> Rule:

@@ -169,6 +169,9 @@ class GraphStore:
     tasks: int
     retention: Annotated[tuple[Window, ...], Field(alias="retention_us")]
     """Per entry of `inputs` the union of the windows in which it is read."""
+    key: tuple[str, ...] = ()
+    """If there are any columns, tuples are versions of what these say: of those that would be evicted the
+    newest of every key stays, which is in force until the next one."""
 
     @property
     def is_base(self) -> bool:
@@ -333,12 +336,23 @@ class PhysicalGraph:
         """The number of levels behind the sources: of Spark stages after ingestion."""
         return max((edge.level for edge in self.edges), default=0)
 
+    @property
+    def tables(self) -> frozenset[str]:
+        """The streams whose tuples are versions.
+
+        Their event times say nothing of how far time has come.
+        """
+        return frozenset(item.stream for store in self.stores if store.key for item in store.inputs)
+
     def to_json(self) -> str:
         """Stable, indented JSON: equal graphs give equal bytes."""
         document = _adapter().dump_python(self, mode="json", by_alias=True)
         for stream in document["streams"]:
             # Plans are known by their bytes: a connector's settings stand among the stream's own fields.
             stream.update(stream.pop("source") or {})
+        for store in document["stores"]:
+            if not store["key"]:  # Only tables have it.
+                del store["key"]
         for rule in document["rules"]:
             for part in (rule, *rule.get("found", ())):
                 if part.get("newest") == []:  # Only as-of joins have it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import yaml
 
@@ -21,7 +21,7 @@ from optimizer.logical.source import (
     read_settings,
     settings_schema,
 )
-from optimizer.logical.stream import LatePolicy, Stream
+from optimizer.logical.stream import LatePolicy, Stream, StreamKind, check_table
 from optimizer.sql import parse_predicate
 from optimizer.statistics.workload import SelectivityEstimate
 from optimizer.udf.registry import FunctionRegistry
@@ -29,7 +29,7 @@ from optimizer.workload.yaml_nodes import Entries, YamlDocument
 
 _STREAM_KEYS = (
     *("event_time", "columns", "lateness", "late", "parallelism", "rate", *CONNECTORS, "top_share"),
-    "max_ahead",
+    *("max_ahead", "kind", "key", "deleted"),
 )
 _EXAMPLES = {
     "event_time": "a timestamp column",
@@ -101,15 +101,19 @@ class StreamsDocument(YamlDocument):
             self._fail(event_node, f"{path}.event_time", f"{kind} column {declared}", "a timestamp column")
         parallelism = self._optional(entries, "parallelism", path)
         rate = self._optional(entries, "rate", path)
-        lateness = self._optional(entries, "lateness", path)
-        late = self._optional(entries, "late", path)
+        lateness_node = self._optional(entries, "lateness", path)
+        lateness = (
+            self._duration(lateness_node, f"{path}.lateness") if lateness_node is not None else timedelta(0)
+        )
+        late_node = self._optional(entries, "late", path)
+        late = self._late(late_node, f"{path}.late") if late_node is not None else "drop"
         max_ahead = self._optional(entries, "max_ahead", path)
         return Stream(
             name,
             columns,
             declared,
-            self._duration(lateness, f"{path}.lateness") if lateness is not None else timedelta(0),
-            self._late(late, f"{path}.late") if late is not None else "drop",
+            lateness,
+            late,
             self._tasks(parallelism, f"{path}.parallelism") if parallelism is not None else None,
             self._number(rate, f"{path}.rate", "a rate in tuples per second, 0 or more")
             if rate is not None
@@ -117,7 +121,43 @@ class StreamsDocument(YamlDocument):
             self._source_of(entries, path, columns),
             self._top_shares(entries, path, columns),
             self._duration(max_ahead, f"{path}.max_ahead") if max_ahead is not None else None,
+            *self._table(entries, path, node, columns, declared, lateness, late),
         )
+
+    def _table(
+        self,
+        entries: Entries,
+        path: str,
+        node: yaml.Node,
+        columns: Sequence[tuple[str, ColumnType]],
+        event_time: str,
+        lateness: timedelta,
+        late: LatePolicy,
+    ) -> tuple[StreamKind, tuple[str, ...], str | None]:
+        """What makes a stream a table: kind, key and the column of deletions."""
+        kinds: dict[str, StreamKind] = {kind: kind for kind in get_args(StreamKind)}
+        kind, key, deleted = (self._optional(entries, name, path) for name in ("kind", "key", "deleted"))
+        written = "stream" if kind is None else self._text(kind, f"{path}.kind", "stream or table").lower()
+        if kind is not None and written not in kinds:
+            self._fail(kind, f"{path}.kind", written, "stream or table", nearest(written, kinds))
+        names = () if key is None else self._names(key, f"{path}.key")
+        flag = None if deleted is None else self._text(deleted, f"{path}.deleted", "a boolean column")
+        declared = {name.casefold(): name for name, _ in columns} | {name: name for name, _ in columns}
+        names = tuple(declared.get(name, declared.get(name.casefold(), name)) for name in names)
+        flag = None if flag is None else declared.get(flag, declared.get(flag.casefold(), flag))
+        try:
+            check_table(kinds[written], names, flag, columns, event_time, lateness, late)
+        except BadSetting as error:
+            at = entries[error.key][1] if error.key in entries else node
+            self._fail(at, f"{path}.{error.key}", error.found, error.expected, error.hint)
+        return kinds[written], names, flag
+
+    def _names(self, node: yaml.Node, path: str) -> tuple[str, ...]:
+        """One name, or a list of them."""
+        if isinstance(node, yaml.ScalarNode):
+            return (self._text(node, path, "a list of columns"),)
+        items = enumerate(self._sequence(node, path))
+        return tuple(self._text(item, f"{path}.{number}", "a column") for number, item in items)
 
     def _top_shares(
         self,

@@ -87,6 +87,7 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/connectors/"): READ,
     ("get", "/api/forecasts/"): READ,
     ("get", "/api/me/"): READ,
+    ("get", "/api/overview/"): READ,
     ("get", "/api/queries/"): READ,
     ("post", "/api/queries/"): Case(201, body={"name": "another", **SQL}),
     ("get", "/api/queries/{id}/"): READ,

@@ -128,7 +128,7 @@ def signed_in(browser: Browser, url: str, account: str, password: str) -> Iterat
         opened.get_by_label("Password").fill(password)
         opened.get_by_role("button", name="Sign in").click()
     # Its path, and not its end: the page of signing in names it as the next one.
-    opened.wait_for_url(f"{url}/queries/")
+    opened.wait_for_url(f"{url}/")
     _sessions.setdefault((url, account), opened.context.storage_state())
     yield opened
     opened.close()

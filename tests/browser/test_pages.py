@@ -67,6 +67,33 @@ def test_a_stream_is_registered_and_edited(page: Page) -> None:
     page.wait_for_url("**/streams/")
 
 
+def test_a_sample_fills_in_the_form_of_a_stream(page: Page) -> None:
+    page.goto("/streams/?register")
+    form = page.get_by_role("form", name="Register a stream")
+    expect(form.get_by_label("Allowed lateness, seconds")).to_have_value("5")
+    times = ("10:00:00", "10:01:00", "10:00:30")
+    form.get_by_label("Sample tuples").fill(
+        "\n".join(f'{{"seen": "2026-01-01T{time}Z", "gate": "A1", "delay": 10.0}}' for time in times)
+    )
+    for place, (name, kind) in enumerate((("seen", "timestamp"), ("gate", "string"), ("delay", "double")), 1):
+        expect(form.get_by_label(f"Name of column {place}")).to_have_value(name)
+        expect(form.get_by_label(f"Type of column {place}")).to_have_value(kind)
+    expect(form.get_by_role("combobox", name="Event time", exact=True)).to_have_value("seen")
+    lateness = form.get_by_label("Allowed lateness, seconds")
+    expect(lateness).to_have_value("30")
+    expect(form.get_by_role("status")).to_have_text(
+        "With a lateness of 30 s none of the 3 sampled tuples is late."
+    )
+    lateness.fill("5")
+    expect(form.get_by_role("status")).to_contain_text(
+        "A lateness of 5 s drops 1 of 3 sampled tuples (33.3 %)"
+    )
+    form.get_by_role("button", name="Use 30 s: none is late").click()
+    expect(lateness).to_have_value("30")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the form is too wide"
+
+
 def test_a_query_of_nested_joins_is_converted(page: Page, axe: str) -> None:
     page.goto("/convert/")
     page.get_by_label("SQL with joins in any nesting").fill(

@@ -41,6 +41,15 @@ def refuses(page: Page, path: str, data: dict[str, object]) -> None:
     assert answer.status == 403, (path, answer.status, answer.text())
 
 
+def test_a_new_author_is_shown_the_way_to_a_first_query(browser: Browser, product: RunningProduct) -> None:
+    with signed_in(browser, product.url, "august", PASSWORD) as page:
+        guide = page.get_by_role("region", name="Your first query")
+        expect(guide.get_by_role("listitem")).to_have_count(3)
+        expect(guide.get_by_role("listitem").first).to_contain_text("are there to read already")
+        guide.get_by_role("link", name="Register a stream").click()
+        expect(page.get_by_role("form", name="Register a stream")).to_be_visible()
+
+
 def test_a_viewer_reads_everything_and_writes_nothing(browser: Browser, product: RunningProduct) -> None:
     with signed_in(browser, product.url, "vera", PASSWORD) as page:
         expect(page.get_by_role("link", name="made_up_in_wind")).to_be_visible()

@@ -53,7 +53,7 @@ def test_from_sql_to_live_answers(page: Page) -> None:
     assert rows.first.locator("td").count() == 5
 
 
-@pytest.mark.parametrize("address", ["/queries/", "/convert/", "/topologies/", "/streams/", "/jobs/"])
+@pytest.mark.parametrize("address", ["/", "/queries/", "/convert/", "/topologies/", "/streams/", "/jobs/"])
 def test_every_page_of_the_rail_opens_without_complaint(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.get_by_role("heading").first).to_be_visible()

@@ -246,7 +246,7 @@ def test_every_control_of_a_topology_keeps_its_element(fire: tuple[Page, Updates
 def test_every_control_of_the_other_pages_keeps_its_element(fire: tuple[Page, Updates]) -> None:
     first, _ = fire
     addresses = [
-        *("/topologies/", "/jobs/", "/streams/", "/queries/"),
+        *("/", "/topologies/", "/jobs/", "/streams/", "/queries/"),
         *("/alerts/", "/tokens/", "/convert/", "/queries/new/"),
     ]
     for some in (addresses[:4], addresses[4:]):

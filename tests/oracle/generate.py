@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -25,6 +26,7 @@ from optimizer.udf.reader import read_functions
 from tests.oracle import functions as called
 from tests.oracle.absences import draw_absences
 from tests.oracle.small.values import ODD
+from tests.oracle.tables import as_table, draw_look_up
 from tests.oracle.workload import (
     ID,
     TIME,
@@ -74,7 +76,7 @@ def generate(
         streams, queries: how many.
         tuples: about how many each stream has; a tenth of the streams has none.
         functions: every query calls user functions.
-        absences: as many queries again have outer, semi or anti joins.
+        absences: as many queries again have outer, semi or anti joins, and two look up a table's versions.
         timed: what bounds the tuples that queries need is mostly conditions on event times.
     """
     chance = random.Random(seed)
@@ -83,8 +85,12 @@ def generate(
     span_s = chance.choice((60, 200, 600))
     ordered = chance.random() < 0.3
     made = [_stream(chance, odd, f"s{number}", tuples, span_s) for number in range(streams)]
+    versions = random.Random(f"tables {seed}")
+    if absences:
+        made.append(as_table(versions, _stream(versions, None, "t0", tuples, span_s)))
     if ordered:
         made = _with_arrival_order(chance, made)
+    made, tables = made[:streams], made[streams:]
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
         for stream in made:
@@ -97,7 +103,8 @@ def generate(
         ]
     if absences:
         drawn += draw_absences(random.Random(f"absences {seed}"), made, span_s, queries)
-    return GeneratedWorkload(seed, tuple(made), tuple(drawn), called.FILE if functions else None)
+    drawn += [draw_look_up(versions, f"t{n}", made, table) for table in tables for n in range(2)]
+    return GeneratedWorkload(seed, (*made, *tables), tuple(drawn), called.FILE if functions else None)
 
 
 # Streams
@@ -168,17 +175,9 @@ def _with_arrival_order(chance: random.Random, streams: Sequence[GeneratedStream
     for position, index in enumerate(turns):
         numbers[index].append(position)
     return [
-        GeneratedStream(
-            s.name,
-            s.columns,
-            s.tuples.append_column("_arrival", pa.array(own, pa.int64())),
-            # Streams that drift apart must not lose each other's tuples to eviction, and do not:
-            # the topology's watermark is the slowest stream's.
-            s.lateness,
-            s.parallelism,
-            s.files,
-            s.format,
-        )
+        # Streams that drift apart must not lose each other's tuples to eviction, and do not:
+        # the topology's watermark is the slowest stream's.
+        replace(s, tuples=s.tuples.append_column("_arrival", pa.array(own, pa.int64())))
         for s, own in zip(streams, numbers, strict=True)
     ]
 

@@ -30,6 +30,9 @@ class GeneratedStream:
     files: int
     """Over how many files the tuples are spread."""
     format: Literal["parquet", "csv"]
+    key: tuple[str, ...] = ()
+    """Of a table."""
+    deleted: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,8 @@ def _declaration(stream: GeneratedStream) -> str:
         lines.append(f"    lateness: {stream.lateness // timedelta(seconds=1)} seconds")
     if stream.parallelism is not None:
         lines.append(f"    parallelism: {stream.parallelism}")
+    if stream.key:
+        lines.append(f"    kind: table\n    key: [{', '.join(stream.key)}]\n    deleted: {stream.deleted}")
     columns = ", ".join(f"{name}: {kind}" for name, kind in stream.columns)
     return "\n".join([*lines, f"    columns: {{{columns}}}"])
 

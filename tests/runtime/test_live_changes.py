@@ -176,6 +176,41 @@ def test_queries_come_change_and_go(live: Live, tmp_path: Path, killed: bool) ->
     assert len(list((tmp_path / "checkpoint" / "plans").iterdir())) == 1
 
 
+@pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_what_a_stream_had_before_it_joins_is_read(live: Live, tmp_path: Path, killed: bool) -> None:
+    live.produce(800, "rs")
+    history = live.produce(400, "t")
+    live.produce(400, "rs")
+    live.start("run-1", "plan-1", live.graph("greedy", "two"))
+    live.wait_for_tuples("rs")
+    graph = live.graph("greedy", "two", "three")
+    live.send(Deploy(plan_id="plan-2", graph=graph))
+    live.wait_for(lambda e: e.type == "batch" and e.plan_id == "plan-2")
+    if killed:
+        kill_and_start_again(live, "run-2", "plan-2", graph)
+    live.produce(100, "rs")
+    settle(live, tmp_path, "rst")
+    live.wait_for(
+        lambda e: e.type == "batch" and e.queries.get("three", e.queries["two"]).complete_since is not None
+    )
+    live.produce(600)
+    live.wait_for_tuples("rst")
+    assert last_batch(live).queries["three"].joining == ()
+    complete_from = number_at(last_batch(live), "three")
+    live.send(Stop(mode="drain"))
+    assert live.wait_until_ended() == 0
+    last = CommitLog(tmp_path / "checkpoint").last()
+    assert last is not None
+    # The watermark was some 800 tuples ahead of the newest that it had.
+    assert history + 400 < complete_from
+    assert (last.streams["t"].late, last.streams["t"].accepted) == (0, 1000)
+    found, expected = live.found("three"), live.expected("three")
+    assert set(found) <= set(expected)
+    same(newer(found, complete_from), newer(expected, complete_from))
+    assert len([row for row in found if row[2] <= history + 400]) > 10
+    same(live.found("two"), live.expected("two"))
+
+
 def test_numbers_of_tasks_change_and_no_tuple_moves(live: Live, tmp_path: Path) -> None:
     queries, log = ("keyed", "near"), CommitLog(tmp_path / "checkpoint")
 

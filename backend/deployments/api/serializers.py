@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import get_args
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
@@ -20,6 +21,7 @@ from backend.topologies.status import (
     topology_error,
     topology_state,
 )
+from optimizer.search.problem import CostUnit
 
 
 class DeploymentSerializer(Document):
@@ -37,6 +39,9 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
     plan_id = serializers.CharField(source="active_plan.plan_id", allow_null=True, default=None)
     trigger_ms = serializers.IntegerField(source="job_settings.trigger_ms")
     method = serializers.CharField(source="planner_settings.method")
+    cost = serializers.ChoiceField(
+        source="planner_settings.cost", choices=get_args(CostUnit), help_text="what its plans are chosen by"
+    )
     memory_limit_bytes = serializers.IntegerField(
         allow_null=True, help_text="of what is stored, from the next start on; null: any amount"
     )
@@ -55,6 +60,7 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
             "desired",
             "trigger_ms",
             "method",
+            "cost",
             "memory_limit_bytes",
             "queries",
             "streams",

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from backend.http.documents import Document, Form
 from backend.streams.actions import StreamSpec
 from backend.streams.api.sources import WithSources
-from backend.streams.models import COLUMN_TYPE_CHOICES, DAY_MS, NAME, Stream
+from backend.streams.models import COLUMN_TYPE_CHOICES, DAY_MS, KIND_CHOICES, NAME, Stream
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.source import CONNECTORS
 
@@ -41,6 +41,20 @@ class StreamWriteSerializer(WithSources):
         help_text="How far ahead of its arrival a tuple's event time may lie; others are turned away.",
     )
     late = serializers.ChoiceField(choices=["drop", "join"], default="drop")
+    kind = serializers.ChoiceField(
+        choices=KIND_CHOICES,
+        default="stream",
+        help_text="The tuples of a table are versions of what its key says.",
+    )
+    key = serializers.ListField(
+        child=serializers.CharField(max_length=255), max_length=500, default=list, help_text="Of a table."
+    )
+    deleted = serializers.CharField(
+        max_length=255,
+        allow_null=True,
+        default=None,
+        help_text="Of a table: the boolean column that is true of a version that deletes its key.",
+    )
     parallelism = serializers.IntegerField(min_value=1, max_value=1024, allow_null=True, default=None)
     tuples_per_second = serializers.FloatField(min_value=0, max_value=1e12, allow_null=True, default=None)
     columns = StreamColumnSerializer(  # type: ignore[call-arg]  # `many` makes it a ListSerializer
@@ -53,6 +67,8 @@ class StreamWriteSerializer(WithSources):
         values = {name: value for name, value in self.validated_data.items() if name != "team"}
         if "columns" in values:
             values["columns"] = tuple((c["name"], ColumnType(c["type"])) for c in values["columns"])
+        if "key" in values:
+            values["key"] = tuple(values["key"])
         given = {name: values.pop(name) for name in CONNECTORS if name in values}
         named = [source for source in given.values() if source is not None]
         kept = None if present is None else present.source
@@ -72,6 +88,7 @@ class StreamPatchSerializer(StreamWriteSerializer):
 
 class StreamSerializer(WithSources, serializers.ModelSerializer[Stream]):
     columns = StreamColumnSerializer(many=True)
+    key = serializers.ListField(child=serializers.CharField())
     owner = serializers.CharField(source="owner.username")
     entries = serializers.SerializerMethodField(help_text="Entries in Redis; null when it is out of reach.")
     query_count = serializers.IntegerField()
@@ -87,6 +104,9 @@ class StreamSerializer(WithSources, serializers.ModelSerializer[Stream]):
             "lateness_ms",
             "max_ahead_ms",
             "late",
+            "kind",
+            "key",
+            "deleted",
             "parallelism",
             "tuples_per_second",
             "columns",

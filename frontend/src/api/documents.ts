@@ -42,3 +42,6 @@ export type Correctness = Schemas["Correctness"];
 export type AlertDelivery = Schemas["Delivery"];
 export type AuditEntry = Schemas["AuditEntry"];
 export type Forecasts = Schemas["Forecasts"];
+export type OverviewDocument = Schemas["Overview"];
+export type WatchedTopology = Schemas["Watched"];
+export type NewestResult = Schemas["NewestResult"];

@@ -39,6 +39,10 @@ export interface paths {
         /** @description The account that is signed in. */
         get: operations["me_retrieve"];
     };
+    "/api/overview/": {
+        /** @description What all topologies do now, their newest results, and what they turned away. */
+        get: operations["overview_retrieve"];
+    };
     "/api/queries/": {
         get: operations["queries_list"];
         post: operations["queries_create"];
@@ -414,6 +418,18 @@ export interface components {
             };
             /** Epoch */
             epoch: number;
+            /**
+             * Latency Ms P50
+             * @description Median latency, last minute's results. Unit: ms.
+             * @default null
+             */
+            latency_ms_p50: number | null;
+            /**
+             * Latency Ms P99
+             * @description 99th percentile of the same. Unit: ms.
+             * @default null
+             */
+            latency_ms_p99: number | null;
             /** Level Seconds */
             level_seconds: number[];
             /** Plan Id */
@@ -597,7 +613,7 @@ export interface components {
             readonly error: string;
             readonly event: components["schemas"]["EventEnum"];
             readonly id: number;
-            kind: components["schemas"]["KindEnum"];
+            kind: components["schemas"]["DeliveryKindEnum"];
             /** Format: date-time */
             opened_at: string;
             /** Format: date-time */
@@ -605,6 +621,16 @@ export interface components {
             readonly state: components["schemas"]["DeliveryStateEnum"];
             topology?: string | null;
         };
+        /**
+         * @description * `failed` - failed
+         *     * `lag` - lag
+         *     * `stuck` - stuck
+         *     * `suspended` - suspended
+         *     * `differs` - differs
+         *     * `test` - test
+         * @enum {string}
+         */
+        DeliveryKindEnum: "failed" | "lag" | "stuck" | "suspended" | "differs" | "test";
         /**
          * @description * `waiting` - waiting
          *     * `sent` - sent
@@ -1045,16 +1071,16 @@ export interface components {
              */
             topic: string;
         };
-        /**
-         * @description * `failed` - failed
-         *     * `lag` - lag
-         *     * `stuck` - stuck
-         *     * `suspended` - suspended
-         *     * `differs` - differs
-         *     * `test` - test
-         * @enum {string}
-         */
-        KindEnum: "failed" | "lag" | "stuck" | "suspended" | "differs" | "test";
+        KeptLetters: {
+            kept: number;
+            /**
+             * Format: date-time
+             * @description wall time of the newest one
+             */
+            newest: string;
+            stream: string;
+            topology: string;
+        };
         /**
          * @description * `drop` - drop
          *     * `join` - join
@@ -1125,6 +1151,19 @@ export interface components {
             /** Format: date-time */
             readonly used_at: string | null;
         };
+        NewestResult: {
+            /**
+             * Format: date-time
+             * @description wall time of its commit; null without one
+             */
+            at: string | null;
+            name: string;
+            query: number;
+            row: {
+                [key: string]: unknown;
+            } | null;
+            topology: string;
+        };
         /**
          * @description One operator of a plan.
          *
@@ -1147,6 +1186,23 @@ export interface components {
             stores: components["schemas"]["ForecastStore"][];
             topology: string | null;
         };
+        /** @description All topologies by name; of the first queries the newest result each. */
+        Overview: {
+            /** Format: date-time */
+            at: string;
+            dead_letters: components["schemas"]["KeptLetters"][];
+            own: components["schemas"]["Own"];
+            results: components["schemas"]["NewestResult"][];
+            topologies: components["schemas"]["Watched"][];
+        };
+        Own: {
+            /** @description of those */
+            deployed: number;
+            /** @description of the account */
+            queries: number;
+            /** @description of everybody */
+            streams: number;
+        };
         PatchedQueryPatchRequest: {
             description?: string;
             tags?: string[];
@@ -1154,10 +1210,22 @@ export interface components {
         /** @description A change of a stream; its name stays. */
         PatchedStreamPatchRequest: {
             columns?: components["schemas"]["StreamColumnRequest"][];
+            /** @description Of a table: the boolean column that is true of a version that deletes its key. */
+            deleted?: string | null;
             /** @default  */
             description: string;
             event_time?: string;
             kafka?: components["schemas"]["KafkaTopic"] | null;
+            /** @description Of a table. */
+            key?: string[];
+            /**
+             * @description The tuples of a table are versions of what its key says.
+             *
+             *     * `stream` - stream
+             *     * `table` - table
+             * @default stream
+             */
+            kind: components["schemas"]["StreamKindEnum"];
             /** @default drop */
             late: components["schemas"]["LateEnum"];
             /**
@@ -1427,13 +1495,18 @@ export interface components {
              */
             failed_calls: number;
             /**
+             * Joining
+             * @default []
+             */
+            joining: string[];
+            /**
              * Latency Ms P50
-             * @description From a tuple's arrival to its results, last batch. Unit: ms.
+             * @description From a tuple's arrival to its results, of the last minute's results. Unit: ms.
              */
             latency_ms_p50: number | null;
             /**
              * Latency Ms P99
-             * @description From a tuple's arrival to its results, last batch. Unit: ms.
+             * @description From a tuple's arrival to its results, of the last minute's results. Unit: ms.
              */
             latency_ms_p99: number | null;
             /**
@@ -1735,11 +1808,14 @@ export interface components {
             columns: components["schemas"]["StreamColumn"][];
             /** Format: date-time */
             readonly created_at: string;
+            deleted?: string | null;
             description?: string;
             /** @description Entries in Redis; null when it is out of reach. */
             readonly entries: number | null;
             event_time: string;
             kafka?: components["schemas"]["KafkaTopic"] | null;
+            key: string[];
+            kind?: components["schemas"]["StreamKindEnum"];
             late?: components["schemas"]["LateEnum"];
             /** Format: int64 */
             lateness_ms?: number;
@@ -1762,6 +1838,12 @@ export interface components {
             name: string;
             type: components["schemas"]["ColumnTypeEnum"];
         };
+        /**
+         * @description * `stream` - stream
+         *     * `table` - table
+         * @enum {string}
+         */
+        StreamKindEnum: "stream" | "table";
         /** StreamMetrics */
         StreamMetrics: {
             /**
@@ -1822,10 +1904,22 @@ export interface components {
         /** @description What a request may say about a stream. */
         StreamWriteRequest: {
             columns: components["schemas"]["StreamColumnRequest"][];
+            /** @description Of a table: the boolean column that is true of a version that deletes its key. */
+            deleted?: string | null;
             /** @default  */
             description: string;
             event_time: string;
             kafka?: components["schemas"]["KafkaTopic"] | null;
+            /** @description Of a table. */
+            key?: string[];
+            /**
+             * @description The tuples of a table are versions of what its key says.
+             *
+             *     * `stream` - stream
+             *     * `table` - table
+             * @default stream
+             */
+            kind: components["schemas"]["StreamKindEnum"];
             /** @default drop */
             late: components["schemas"]["LateEnum"];
             /**
@@ -1891,6 +1985,13 @@ export interface components {
             stream?: string | null;
         };
         Topology: {
+            /**
+             * @description what its plans are chosen by
+             *
+             *     * `cores` - cores
+             *     * `messages` - messages
+             */
+            cost: components["schemas"]["CostEnum"];
             readonly deployment: components["schemas"]["Deployment"];
             desired?: components["schemas"]["DesiredEnum"];
             readonly error: string | null;
@@ -1951,6 +2052,15 @@ export interface components {
         VerdictEnum: "equal" | "differs" | "unchecked";
         VersionWriteRequest: {
             sql: string;
+        };
+        /** @description A topology, and the newest batches of its run. */
+        Watched: {
+            failed_batch: components["schemas"]["FailedBatch"] | null;
+            given_up: components["schemas"]["GivenUp"] | null;
+            /** Format: date-time */
+            heartbeat_at: string | null;
+            history: components["schemas"]["HistoryPoint"][];
+            topology: components["schemas"]["Topology"];
         };
         WindowChange: {
             alias: string;
@@ -2131,6 +2241,19 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+        };
+    };
+    overview_retrieve: {
+        parameters: {
+            query?: never;
+            path?: never;
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Overview"];
                 };
             };
         };

@@ -4,6 +4,7 @@ import {
   bytes,
   cell,
   clock,
+  cores,
   count,
   instant,
   milliseconds,
@@ -18,7 +19,7 @@ import {
 
 describe("quantities", () => {
   it("tells unknown from zero in every formatter", () => {
-    for (const format of [count, rate, bytes, milliseconds, span, percent]) {
+    for (const format of [count, rate, cores, bytes, milliseconds, span, percent]) {
       expect(format(null)).toBe(UNKNOWN);
       expect(format(undefined)).toBe(UNKNOWN);
       expect(format(Number.NaN)).toBe(UNKNOWN);
@@ -42,6 +43,12 @@ describe("quantities", () => {
     expect(rate(0.0104)).toBe("37.4/h");
     expect(count(0.00213)).toBe("0.0021");
     expect(count(0.05)).toBe("0.05");
+  });
+
+  it("writes millionths of a core as cores", () => {
+    expect(cores(420_000)).toBe("0.42 cores");
+    expect(cores(12_400_000)).toBe("12.4 cores");
+    expect(cores(2100)).toBe("0.0021 cores");
   });
 
   it("scales bytes by 1024", () => {

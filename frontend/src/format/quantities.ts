@@ -37,6 +37,11 @@ export function count(value: Quantity): string {
   return unit === "" ? number : `${number} ${unit}`;
 }
 
+/** Processor time, given in millionths of a core: `cores(420_000)` is "0.42 cores". */
+export function cores(millionths: Quantity): string {
+  return known(millionths) ? `${count(millionths / 1e6)} cores` : UNKNOWN;
+}
+
 const WHOLE = new Intl.NumberFormat("en-US");
 
 /** Every digit: `whole(12_431)` is "12,431". */

@@ -95,14 +95,15 @@ export const queryMetrics = z.object({
   results: whole.default(0),
   /** Rows of the last batch for which a function or an expression raised: they count as NULL. Unit: rows. */
   failed_calls: whole.default(0),
-  /** From a tuple's arrival to its results, last batch. Unit: ms. */
+  /** From a tuple's arrival to its results, of the last minute's results. Unit: ms. */
   latency_ms_p50: z.number().nullable(),
-  /** From a tuple's arrival to its results, last batch. Unit: ms. */
+  /** From a tuple's arrival to its results, of the last minute's results. Unit: ms. */
   latency_ms_p99: z.number().nullable(),
   /** Since when results cover the whole window; null while it fills. Unit: UTC. */
   complete_since: z.string().nullable(),
   /** Results of this batch with an older newest tuple may miss; null if all are there. Unit: UTC. */
   missing_before: z.string().nullable().default(null),
+  joining: z.array(z.string()).default([]),
 });
 export type QueryMetrics = z.infer<typeof queryMetrics>;
 
@@ -316,6 +317,10 @@ export const batchCompleted = z.object({
   stores: z.record(z.string(), storeMetrics),
   edges: z.record(z.string(), edgeMetrics),
   queries: z.record(z.string(), queryMetrics),
+  /** Median latency, last minute's results. Unit: ms. */
+  latency_ms_p50: z.number().nullable().default(null),
+  /** 99th percentile of the same. Unit: ms. */
+  latency_ms_p99: z.number().nullable().default(null),
   /** Most of the stores in memory, last batch. Unit: bytes. */
   resident_bytes: whole.nullable().default(null),
 });

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { type BatchCompleted, batchCompleted, type EpochCompleted } from "./messages";
-import { edgeRates, headerRates, knownRates, lagSeconds, RECENT_LENGTH, remember } from "./recent";
+import {
+  edgeRates,
+  headerRates,
+  knownRates,
+  lagSeconds,
+  latencyNow,
+  RECENT_LENGTH,
+  remember,
+} from "./recent";
 import { historyPoint } from "./reduce";
 
 function batch(number: number, tuples = 100, run = "a1", plan = "P1"): BatchCompleted {
@@ -107,4 +115,11 @@ describe("rates", () => {
     expect(lagSeconds(50, 100)).toBe(0.5);
     expect(lagSeconds(50, null)).toBeNull();
   });
+});
+
+it("latencies of a minute are unknown a minute later", () => {
+  const last = historyPoint(batch(0));
+  expect(latencyNow(last, null)).toBe(last);
+  expect(latencyNow(last, new Date(59_000).toISOString())).toBe(last);
+  expect(latencyNow(last, new Date(60_000).toISOString())).toBeUndefined();
 });

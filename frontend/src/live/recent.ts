@@ -116,6 +116,18 @@ export function knownRates(
   return recent.length === 0 && statistics !== null ? epochRates(statistics) : edgeRates(recent, history);
 }
 
+const LATENCY_MS = 60_000;
+
+/**
+ * The newest batch, if its latencies, which are those of the minute before it, still say something.
+ *
+ * @param until the newest heartbeat
+ */
+export function latencyNow(last: HistoryPoint | undefined, until: string | null): HistoryPoint | undefined {
+  if (last === undefined || until === null) return last;
+  return Date.parse(until) - Date.parse(last.at) < LATENCY_MS ? last : undefined;
+}
+
 /** Seconds of input that wait at the sources; null if the sources cannot tell. */
 export function lagSeconds(backlog: number | null | undefined, tuplesIn: number | null): number | null {
   if (backlog === null || backlog === undefined) return null;

@@ -20,11 +20,6 @@ export const STORE_BATCHES_LENGTH = 60;
 const STORE_BATCHES_LEAST = 5;
 const STORE_POINTS = 600;
 
-function largest(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : Math.max(...known);
-}
-
 /** What the history keeps of a batch. */
 export function historyPoint(batch: BatchCompleted): HistoryPoint {
   const queries = Object.values(batch.queries);
@@ -37,8 +32,8 @@ export function historyPoint(batch: BatchCompleted): HistoryPoint {
     tuples_in: batch.tuples_in,
     backlog: batch.backlog,
     results: queries.reduce((sum, query) => sum + query.results, 0),
-    latency_ms_p50: largest(queries.map((query) => query.latency_ms_p50)),
-    latency_ms_p99: largest(queries.map((query) => query.latency_ms_p99)),
+    latency_ms_p50: batch.latency_ms_p50,
+    latency_ms_p99: batch.latency_ms_p99,
     state_bytes: stores.reduce((sum, store) => sum + store.bytes, 0),
     state_tuples: stores.reduce((sum, store) => sum + store.tuples, 0),
     level_seconds: batch.level_seconds,

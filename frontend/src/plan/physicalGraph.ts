@@ -163,6 +163,7 @@ export type Found = z.infer<typeof found>;
 export const graphStore = z.object({
   id: z.string(),
   inputs: z.array(storedInput),
+  key: z.array(z.string()).default([]),
   label: z.string(),
   partitioning: z.discriminatedUnion("kind", [column, slices, grid, grids]).nullable(),
   retention_us: z.array(whole.nullable()),

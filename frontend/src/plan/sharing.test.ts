@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import document_ from "./__fixtures__/flights.graph.json";
 import { parseGraph } from "./physicalGraph";
-import { planSize, savedBySharing } from "./sharing";
+import { planSize, savedBySharing, sharingOf } from "./sharing";
 
 const graph = parseGraph(document_);
 
@@ -18,8 +18,15 @@ it("counts stores, probes and levels of a plan", () => {
 });
 
 it("says which part sharing saves, and that it can lose", () => {
-  const alone = planSize(graph, 16);
-  expect(savedBySharing(planSize(graph, 12), alone)).toBe(0.25);
-  expect(savedBySharing(planSize(graph, 20), alone)).toBe(-0.25);
-  expect(savedBySharing(alone, planSize(graph, 0))).toBeNull();
+  expect(savedBySharing(12, 16)).toBe(0.25);
+  expect(savedBySharing(20, 16)).toBe(-0.25);
+  expect(savedBySharing(16, 0)).toBeNull();
+});
+
+it("counts the steps that several queries need", () => {
+  const cost = { probe: 6, storage: 6, latency: 0, total: 12 };
+  const sharing = sharingOf(graph, { cost, individual_cost: 16 });
+  expect(sharing).toMatchObject({ stores: document_.stores.length, saved: 4, savedPart: 0.25 });
+  expect(sharing.sharedSteps).toBeGreaterThan(0);
+  expect(sharing.sharedSteps).toBeLessThan(sharing.steps);
 });

@@ -9,6 +9,7 @@ import { bestEntries, type Entry } from "./match";
 export const OPEN_PALETTE = "millrace:palette";
 
 const PAGES: readonly Entry[] = [
+  { kind: "page", name: "Overview", href: "/" },
   { kind: "page", name: "Queries", href: "/queries/" },
   { kind: "page", name: "Convert", href: "/convert/" },
   { kind: "page", name: "Topologies", href: "/topologies/" },

@@ -15,8 +15,14 @@ import { LetterRow } from "./LetterRow";
 const REFRESH_MS = 5000;
 const LIMIT = 100;
 
+interface Props {
+  readonly stream: StreamDocument;
+  /** True if letters may be sent again: a connector's stream takes no tuples from here. */
+  readonly redrives: boolean;
+}
+
 /** Tuples that topologies turned away, why, and sending them again: as they are, or corrected. */
-export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Element {
+export function DeadLetterList({ stream, redrives }: Props): JSX.Element {
   const { value, problem, reload } = useLoaded(
     () =>
       answered(client.GET("/api/streams/{name}/dead-letters/", at({ name: stream.name }, { limit: LIMIT }))),
@@ -68,7 +74,9 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
         <span class="grow" />
         {stream.can_edit && letters.length > 0 && (
           <>
-            <Ask text="Re-drive" letters={turnedAway.length} onClick={() => setAsking("redrive")} />
+            {redrives && (
+              <Ask text="Re-drive" letters={turnedAway.length} onClick={() => setAsking("redrive")} />
+            )}
             <Ask text="Discard" danger letters={picked.length} onClick={() => setAsking("discard")} />
           </>
         )}
@@ -110,7 +118,7 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
                   <th scope="col">Event time (UTC)</th>
                   <th scope="col">Rejected by</th>
                   <th scope="col">Tuple</th>
-                  {stream.can_edit && <th scope="col">Correct</th>}
+                  {redrives && <th scope="col">Correct</th>}
                 </tr>
               </thead>
               <tbody>
@@ -119,6 +127,7 @@ export function DeadLetterList({ stream }: { stream: StreamDocument }): JSX.Elem
                     key={keyOf(letter)}
                     letter={letter}
                     editable={stream.can_edit}
+                    redrives={redrives}
                     chosen={chosen.has(keyOf(letter))}
                     onChosen={(wanted) =>
                       setChosen(

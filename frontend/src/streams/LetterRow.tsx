@@ -9,6 +9,7 @@ import { parseTuple } from "./deadLetters";
 interface Props {
   readonly letter: DeadLetter;
   readonly editable: boolean;
+  readonly redrives: boolean;
   readonly chosen: boolean;
   readonly onChosen: (wanted: boolean) => void;
   readonly correcting: boolean;
@@ -20,6 +21,7 @@ interface Props {
 export function LetterRow({
   letter,
   editable,
+  redrives,
   chosen,
   onChosen,
   correcting,
@@ -79,7 +81,7 @@ export function LetterRow({
           </code>
         )}
       </td>
-      {editable && (
+      {redrives && (
         <td>
           {correcting && (
             <Button small onClick={send}>

@@ -8,6 +8,7 @@ import { ProblemLine } from "../ui/ProblemLine";
 import { TeamField } from "../ui/TeamField";
 import { useLoaded } from "../ui/useLoaded";
 import { ConnectorFields } from "./ConnectorFields";
+import { SampleField } from "./sample/SampleField";
 import {
   COLUMN_TYPES,
   changesOf,
@@ -18,6 +19,7 @@ import {
   type StreamFields,
   timestamps,
 } from "./streamFields";
+import { TableFields } from "./TableFields";
 
 interface Props {
   /** The stream to change; null registers a new one. */
@@ -44,6 +46,7 @@ function Fields({
   const [busy, setBusy] = useState(false);
   const set = (changes: Partial<StreamFields>): void => setFields((before) => ({ ...before, ...changes }));
   const fixed = stream !== null && stream.query_count > 0;
+  const isTable = fields.kind === "table";
   const setColumn = (place: number, changes: Partial<StreamFields["columns"][number]>): void => {
     const before = fields.columns[place];
     if (before === undefined) return;
@@ -95,6 +98,7 @@ function Fields({
         placeholder="What one tuple describes"
         onValue={(description) => set({ description })}
       />
+      {stream === null && <SampleField fields={fields} set={set} />}
       <fieldset disabled={fixed}>
         <legend>Columns{fixed ? " (fixed: queries read the stream)" : ""}</legend>
         {fields.columns.map((column, place) => (
@@ -138,14 +142,17 @@ function Fields({
           }
           onValue={(eventTime) => set({ eventTime })}
         />
+        <TableFields fields={fields} set={set} />
       </fieldset>
       <div class="form-row">
-        <TextField
-          label="Allowed lateness, seconds"
-          inputMode="decimal"
-          value={fields.lateness}
-          onValue={(lateness) => set({ lateness })}
-        />
+        {!isTable && (
+          <TextField
+            label="Allowed lateness, seconds"
+            inputMode="decimal"
+            value={fields.lateness}
+            onValue={(lateness) => set({ lateness })}
+          />
+        )}
         <TextField
           label="Event time ahead of arrival, at most hours"
           help={
@@ -156,15 +163,17 @@ function Fields({
           value={fields.maxAhead}
           onValue={(maxAhead) => set({ maxAhead })}
         />
-        <SelectField
-          label="Later tuples"
-          value={fields.late}
-          options={[
-            ["drop", "go to the dead letters"],
-            ["join", "are joined and marked"],
-          ]}
-          onValue={(late) => set({ late: late === "join" ? "join" : "drop" })}
-        />
+        {!isTable && (
+          <SelectField
+            label="Later tuples"
+            value={fields.late}
+            options={[
+              ["drop", "go to the dead letters"],
+              ["join", "are joined and marked"],
+            ]}
+            onValue={(late) => set({ late: late === "join" ? "join" : "drop" })}
+          />
+        )}
         <TextField
           label="Tuples per second, if known"
           inputMode="decimal"

@@ -7,7 +7,6 @@ import { count, rate, span } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { Button } from "../ui/Button";
 import { ConfirmDialog } from "../ui/dialog/ConfirmDialog";
-import { Fact } from "../ui/Fact";
 import { ProblemLine } from "../ui/ProblemLine";
 import { StreamChip } from "../ui/StreamChip";
 import { RowsTable } from "../ui/table/RowsTable";
@@ -15,18 +14,22 @@ import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
 import { useRequest } from "../ui/useRequest";
 import { ArrivalPlots } from "./ArrivalPlots";
+import { ColumnChips } from "./ColumnChips";
 import { DeadLetterList } from "./DeadLetterList";
 import { entryRate, useEntryRates } from "./entryRates";
+import { StreamFacts } from "./StreamFacts";
 import { StreamForm } from "./StreamForm";
 import { StreamReaders } from "./StreamReaders";
-import { writersOf } from "./streamFields";
+import { sourceText, writersOf } from "./streamFields";
 
 const REFRESH_MS = 3000;
 const SAMPLE_ROWS = 20;
 
 /** All streams, or one with its columns and newest tuples. */
 export function StreamsIsland({ stream, me }: IslandProps): JSX.Element {
-  const [registering, setRegistering] = useState(false);
+  const [registering, setRegistering] = useState(
+    stream === null && new URLSearchParams(window.location.search).has("register"),
+  );
   const writer = me.role !== "viewer";
   const streams = useLoaded(() => answered(client.GET("/api/streams/")), REFRESH_MS);
   const rates = useEntryRates(streams.value);
@@ -135,6 +138,10 @@ function StreamDetail({
   const [editing, setEditing] = useState(false);
   const [asking, setAsking] = useState(false);
   const { problem, send } = useRequest();
+  const connectors = useLoaded(() => answered(client.GET("/api/connectors/")));
+  const source = connectors.value === null ? null : sourceText(stream, connectors.value);
+  // Until it is known nothing is offered that a connector's stream refuses.
+  const takesTuples = stream.can_edit && connectors.value !== null && source === null;
   const sample = useLoaded(
     () =>
       answered(client.GET("/api/streams/{name}/sample/", at({ name: stream.name }, { limit: SAMPLE_ROWS }))),
@@ -166,7 +173,12 @@ function StreamDetail({
           All streams
         </a>
       </div>
-      <ProblemLine text={problem} />
+      <ProblemLine text={problem ?? connectors.problem} />
+      {source !== null && (
+        <p>
+          Its tuples are read from <strong>{source}</strong>; nobody sends them here.
+        </p>
+      )}
       {!stream.can_edit && <p class="muted">{writersOf(stream)}</p>}
       {editing && (
         <StreamForm
@@ -193,40 +205,18 @@ function StreamDetail({
           <p>The {count(stream.entries)} entries that Redis holds for it are deleted too.</p>
         </ConfirmDialog>
       )}
-      <dl class="numbers">
-        <Fact label="declared" value={rate(stream.tuples_per_second)} />
-        <Fact label="arriving" value={rate(arriving)} />
-        <Fact label="entries" value={count(stream.entries)} />
-        <Fact label="late after" value={span(stream.lateness_ms)} />
-        <Fact
-          label="ahead by at most"
-          value={span(stream.max_ahead_ms)}
-          title="A tuple whose event time is further ahead of its arrival goes to the dead letters."
-        />
-        <Fact label="late tuples" value={stream.late === "drop" ? "dead letters" : "joined, marked"} />
-        <Fact label="tasks" value={stream.parallelism === null ? "auto" : count(stream.parallelism)} />
-      </dl>
+      <StreamFacts stream={stream} arriving={arriving} />
       <h2>Columns</h2>
-      <p class="chips">
-        {stream.columns.map((column) => (
-          <span key={column.name} class="chip mono">
-            {column.name}{" "}
-            <span class="muted">
-              {column.type}
-              {column.name === stream.event_time ? " · event time" : ""}
-            </span>
-          </span>
-        ))}
-      </p>
+      <ColumnChips stream={stream} />
       <StreamReaders name={stream.name} />
       <ArrivalPlots stream={stream.name} colour={colour(stream.name)} />
-      <DeadLetterList stream={stream} />
+      <DeadLetterList stream={stream} redrives={takesTuples} />
       <h2>Newest tuples</h2>
       <ProblemLine text={sample.problem} />
       {sample.value?.rows.length === 0 && (
         <p class="empty">
           No tuple has arrived.{" "}
-          {stream.can_edit && (
+          {takesTuples && (
             <>
               Send one: <code>POST /api/streams/{stream.name}/events/</code>, or XADD to its Redis stream.
             </>

@@ -10,6 +10,7 @@ const stream: StreamDocument = {
   lateness_ms: 300_000,
   max_ahead_ms: 5_400_000,
   late: "join",
+  key: [],
   parallelism: null,
   tuples_per_second: 1.5,
   columns: [
@@ -94,6 +95,9 @@ describe("the form of a stream", () => {
       lateness_ms,
       max_ahead_ms,
       late,
+      kind: "stream",
+      key: [],
+      deleted: null,
       parallelism,
       tuples_per_second,
       columns,
@@ -122,6 +126,12 @@ describe("the form of a stream", () => {
       "Only demo and operators may change weather, write tuples to it and send its dead letters again.",
     );
     expect(writersOf({ ...stream, team: "airside" })).toContain("Only demo, the team airside and operators");
+  });
+
+  it("tells what brings the tuples, if producers do not send them", () => {
+    const tail = { path: "a.json", format: "json", schema: null, key: null, follow: true, most: null };
+    expect(form.sourceText({ ...stream, ...{ tail } }, connectors)).toBe("a file that grows, Path a.json");
+    expect(form.sourceText(stream, connectors)).toBeNull();
   });
 
   it("gives the stream to a team and takes it back", () => {
@@ -166,5 +176,34 @@ describe("the form of a stream", () => {
       tail: { schema: "<x/>" },
     });
     expect(faultsOf(fields)).toEqual(["Path is missing.", "Most lines is a whole number, not many."]);
+  });
+});
+
+describe("a table", () => {
+  const columns = [
+    { name: "at", type: "timestamp" },
+    { name: "tail", type: "string" },
+    { name: "seats", type: "double" },
+    { name: "gone", type: "boolean" },
+  ] as const;
+  const planes: StreamFields = { ...EMPTY, name: "planes", columns, kind: "table", deleted: "gone" };
+
+  it("has a key, of columns that can be one", () => {
+    expect(form.keyColumns(planes)).toEqual(["tail", "gone"]);
+    expect(form.faultsOf(planes, [])[0]).toContain("Choose the key of the table");
+    expect(form.faultsOf({ ...planes, key: ["tail"] }, [])).toEqual([]);
+  });
+
+  it("is sent without a lateness, and without columns that left", () => {
+    const sent = form.documentOf({ ...planes, key: ["tail", "dropped"], late: "join" }, []);
+    expect(sent).toMatchObject({
+      kind: "table",
+      key: ["tail"],
+      deleted: "gone",
+      lateness_ms: 0,
+      late: "drop",
+    });
+    const stream = form.documentOf({ ...planes, key: ["tail"], kind: "stream" }, []);
+    expect(stream).toMatchObject({ kind: "stream", key: [], deleted: null, lateness_ms: 5000 });
   });
 });

@@ -1,6 +1,12 @@
 /** What stands in the form of a stream, and what of it is sent. Pure. */
 import type { Connector, StreamDocument, StreamWrite } from "../api/documents";
-import { documentOfSettings, faultsOfSettings, type Typed, typedOf } from "../ui/settings/described";
+import {
+  documentOfSettings,
+  faultsOfSettings,
+  settingsOf,
+  type Typed,
+  typedOf,
+} from "../ui/settings/described";
 
 export type ColumnType = StreamWrite["columns"][number]["type"];
 export const COLUMN_TYPES: readonly ColumnType[] = [
@@ -22,6 +28,11 @@ export interface StreamFields {
   readonly description: string;
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[];
   readonly eventTime: string;
+  readonly kind: "stream" | "table";
+  /** Columns that say of which row of a table a tuple is a version. */
+  readonly key: readonly string[];
+  /** The boolean column that is true of versions that delete; empty for none. */
+  readonly deleted: string;
   /** As typed: seconds. */
   readonly lateness: string;
   /** As typed: hours that an event time may lie ahead of its arrival. */
@@ -36,12 +47,18 @@ export interface StreamFields {
   readonly settings: Typed;
 }
 
+/** Seconds that a new stream's form begins with: tuples of several producers seldom come in order. */
+export const DEFAULT_LATENESS = 5;
+
 export const EMPTY: StreamFields = {
   name: "",
   description: "",
   columns: [{ name: "at", type: "timestamp" }],
   eventTime: "at",
-  lateness: "0",
+  kind: "stream",
+  key: [],
+  deleted: "",
+  lateness: String(DEFAULT_LATENESS),
   maxAhead: "24",
   late: "drop",
   rate: "",
@@ -52,14 +69,16 @@ export const EMPTY: StreamFields = {
 };
 
 export function fieldsOf(stream: StreamDocument, connectors: readonly Connector[]): StreamFields {
-  const document: Readonly<Record<string, unknown>> = stream;
-  const connector = connectors.find(({ name }) => isRecord(document[name]));
-  const settings = document[connector?.name ?? ""];
+  const connector = connectorOf(stream, connectors);
+  const settings = (stream as Readonly<Record<string, unknown>>)[connector?.name ?? ""];
   return {
     name: stream.name,
     description: stream.description ?? "",
     columns: stream.columns,
     eventTime: stream.event_time,
+    kind: stream.kind ?? "stream",
+    key: stream.key,
+    deleted: stream.deleted ?? "",
     lateness: String((stream.lateness_ms ?? 0) / 1000),
     maxAhead: String((stream.max_ahead_ms ?? DAY_MS) / HOUR_MS),
     late: stream.late ?? "drop",
@@ -74,6 +93,20 @@ export function fieldsOf(stream: StreamDocument, connectors: readonly Connector[
   };
 }
 
+/** What brings the stream's tuples, in words, as `a Kafka topic, Topic flights`; null if producers send them. */
+export function sourceText(stream: StreamDocument, connectors: readonly Connector[]): string | null {
+  const connector = connectorOf(stream, connectors);
+  if (connector === undefined) return null;
+  const { settings } = fieldsOf(stream, connectors);
+  const named = settingsOf(connector.settings).filter(({ required }) => required);
+  return [connector.title, ...named.map(({ name, label }) => `${label} ${settings[name]}`)].join(", ");
+}
+
+function connectorOf(stream: StreamDocument, connectors: readonly Connector[]): Connector | undefined {
+  const document: Readonly<Record<string, unknown>> = stream;
+  return connectors.find(({ name }) => isRecord(document[name]));
+}
+
 /** Who may change the stream and write tuples to it, for those who may not. */
 export function writersOf(stream: StreamDocument): string {
   const team = stream.team === null || stream.team === undefined ? "" : `, the team ${stream.team}`;
@@ -84,6 +117,12 @@ export function writersOf(stream: StreamDocument): string {
 /** The columns that can be the event time. */
 export function timestamps(fields: StreamFields): string[] {
   return columnsOf(fields, ["timestamp"]);
+}
+
+/** The columns that can be a table's key. */
+export function keyColumns(fields: StreamFields): string[] {
+  const types = COLUMN_TYPES.filter((type) => type !== "double");
+  return columnsOf(fields, types).filter((name) => name !== fields.eventTime);
 }
 
 /** The named columns of some types. */
@@ -104,6 +143,8 @@ export function faultsOf(fields: StreamFields, connectors: readonly Connector[])
   if (fields.columns.some((column) => column.name === "")) faults.push("Give every column a name.");
   if (!timestamps(fields).includes(fields.eventTime))
     faults.push("Choose a timestamp column as the event time.");
+  if (fields.kind === "table" && keyOf(fields).length === 0)
+    faults.push("Choose the key of the table: the columns that say of which row a tuple is a version.");
   for (const [label, text] of [
     ["Lateness", fields.lateness],
     ["Time ahead", fields.maxAhead],
@@ -130,14 +171,24 @@ function sourcesOf(fields: StreamFields, connectors: readonly Connector[]): Reco
   );
 }
 
+function keyOf(fields: StreamFields): string[] {
+  const columns = keyColumns(fields);
+  return fields.key.filter((name) => columns.includes(name));
+}
+
 export function documentOf(fields: StreamFields, connectors: readonly Connector[]): StreamWrite {
+  const isTable = fields.kind === "table";
   return {
     name: fields.name,
     description: fields.description,
     event_time: fields.eventTime,
-    lateness_ms: Math.round((numberOr(fields.lateness, 0) ?? 0) * 1000),
+    // Of a table the server accepts none: versions are late behind the topology's watermark alone.
+    lateness_ms: isTable ? 0 : Math.round((numberOr(fields.lateness, 0) ?? 0) * 1000),
     max_ahead_ms: Math.round((numberOr(fields.maxAhead, 24) ?? 24) * HOUR_MS),
-    late: fields.late,
+    late: isTable ? "drop" : fields.late,
+    kind: fields.kind,
+    key: isTable ? keyOf(fields) : [],
+    deleted: isTable && fields.deleted !== "" ? fields.deleted : null,
     parallelism: numberOr(fields.tasks, null),
     tuples_per_second: numberOr(fields.rate, null),
     columns: fields.columns.map(({ name, type }) => ({ name, type })),

@@ -18,7 +18,6 @@ from optimizer.logical.query import Input, Output, Query
 from optimizer.sql.binding.clauses import refused_clauses
 from optimizer.sql.binding.conditions import conjunct_nodes, read_conjuncts
 from optimizer.sql.binding.grouping import GroupReader, GroupTranslator, is_grouped, never_final
-from optimizer.sql.binding.outer.as_of import check_as_of
 from optimizer.sql.binding.outer.branching import (
     JOIN_KINDS,
     JoinKind,
@@ -31,6 +30,7 @@ from optimizer.sql.binding.outer.branching import (
 )
 from optimizer.sql.binding.outer.deadlines import unanswerable
 from optimizer.sql.binding.outer.subqueries import Asked, asked_in
+from optimizer.sql.binding.outer.versions import checked, refused
 from optimizer.sql.binding.scalar.expressions import Translator
 from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.binding.select_list import SelectList
@@ -115,7 +115,7 @@ class Reader:
 
     @property
     def sources(self) -> Sequence[Source]:
-        """The entries of FROM that were read."""
+        """What was read of FROM."""
         return self._scope.sources
 
     def read_condition(self) -> tuple[Expression, ...]:
@@ -147,10 +147,12 @@ class Reader:
             previous, parts = self._add_join(join, previous, parts)
         self._parts = joined("INNER", self._parts, parts, (), {})
 
-    def _add_side(self, table: exp.Expr) -> tuple[Source | None, list[Part]]:
+    def _add_side(self, table: exp.Expr, as_of: bool = False) -> tuple[Source | None, list[Part]]:
         """A stream or view, with what is joined to it in brackets."""
         before = len(self._predicates)
         source = self._add_source(table)
+        if source is not None:
+            self.errors += refused(self._text, source.node, as_of, self._inputs, self._catalog)
         inputs = frozenset() if source is None else source.inputs
         parts = [Part(inputs, tuple(self._predicates[before:]))]
         previous = source
@@ -190,7 +192,7 @@ class Reader:
             found = f"{unread[0].upper().replace('_', ' ')} in a join"
             self.errors.append(self._text.error(keyword, "unsupported", found, "JOIN ... ON"))
         before = list(self._scope.sources)
-        source, right = self._add_side(join.this)
+        source, right = self._add_side(join.this, as_of=kind in ("ASOF", "ASOF LEFT"))
         conditions = len(self._predicates)
         condition, using = join.args.get("on"), join.args.get("using")
         if words == "CROSS":
@@ -207,15 +209,16 @@ class Reader:
             self.errors.append(
                 self._text.error(keyword, "unsupported", f"USING in a {kind} JOIN", "ON, with both columns")
             )
-        if source is not None and join.meta.get("as_of") is not None:
+        moment = join.meta.get("as_of")
+        if source is not None and moment is not None:
             time = exp.to_identifier(self._times[min(source.inputs)].name, quoted=True)
-            self._add_condition(exp.GTE(this=join.meta["as_of"], expression=_qualified(source.alias, time)))
+            self._add_condition(exp.GTE(this=moment, expression=_qualified(source.alias, time)))
         if condition is not None:
             self._add_condition(condition)
         for column in using or ():
             if source is not None:
                 # As in DuckDB the last column of ASOF JOIN says how new the partner may be.
-                last = column is join.args["using"][-1] and words.startswith("ASOF")
+                last = column is join.args["using"][-1] and words.startswith("ASOF") and moment is None
                 self._add_using(column, source, before, exp.GTE if last else exp.EQ)
         return source, self._joined(kind or "INNER", left, right, self._predicates[conditions:], keyword)
 
@@ -236,9 +239,10 @@ class Reader:
                 found, expected = f"{', '.join(foreign)} in ON", "streams of the two sides of this join"
                 self.errors.append(self._text.error(keyword, "unknown-alias", found, expected))
         try:
+            versions = None
             if kind.startswith("ASOF") and not self._scope.broken:
-                check_as_of(on, sides[0], sides[1], self._times)
-            return joined(kind, left, right, on, self._by_alias)
+                versions = checked(on, sides[0], sides[1], self._inputs, self._catalog)
+            return joined(kind, left, right, on, self._by_alias, versions)
         except Unanswerable as error:
             self.errors.append(self._text.error(keyword, "unsupported", error.found, error.expected))
             return left
@@ -380,16 +384,9 @@ class Reader:
         named = [", ".join(part) for part in parts]
         second = next((s for s in self._scope.sources if not s.inputs.isdisjoint(parts[1])), None)
         place = self.waiting[parts[1][0]] if second is None else span_of(second.node)
-        self.errors.append(
-            self._text.error(
-                place,
-                "unconnected",
-                f"no predicate between {' and '.join(f'({part})' for part in named)}",
-                "a join predicate, or CROSS JOIN"
-                if second is not None
-                else "a condition that joins the subquery",
-            )
-        )
+        found = f"no predicate between {' and '.join(f'({part})' for part in named)}"
+        joining = "a join predicate, or CROSS JOIN" if second else "a condition that joins the subquery"
+        self.errors.append(self._text.error(place, "unconnected", found, joining))
 
 
 def _qualified(alias: str, identifier: exp.Expr) -> exp.Column:

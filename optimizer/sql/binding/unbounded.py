@@ -29,11 +29,12 @@ def unbounded(
     if len(query.inputs) == 1:
         return
     kept = {one.alias: one.window for one in retentions(query, catalog)}
+    tables = {item.alias for item in query.inputs if catalog[item.stream].is_table}
     lengths = [window.reach_us for window in kept.values() if window.reach_us]
     length_us = max(lengths, default=UNITS_US["hour"])
     end = _end(text)
     for source in sources:
-        if source.inputs != {source.alias} or kept[source.alias].is_bounded:
+        if source.inputs != {source.alias} or kept[source.alias].is_bounded or source.alias in tables:
             continue
         if not isinstance(source.node, exp.Table) or source.node.meta.get("window") is not None:
             continue

@@ -19,7 +19,7 @@ from backend.catalog.models import Query
 from backend.streams.models import Stream
 from backend.topologies.models import Topology
 
-PAGES = ("/queries/", "/queries/new/", "/topologies/", "/streams/", "/jobs/")
+PAGES = ("/", "/queries/", "/queries/new/", "/topologies/", "/streams/", "/jobs/")
 
 
 def test_pages_ask_to_sign_in_and_then_show_their_island(anonymous: Client, owner: User) -> None:
@@ -39,7 +39,20 @@ def test_pages_ask_to_sign_in_and_then_show_their_island(anonymous: Client, owne
 
 def test_nobody_is_sent_to_another_site(anonymous: Client, owner: User) -> None:
     form = {"username": "ann", "password": "long-enough-1", "next": "https://elsewhere.example/"}
-    assert anonymous.post("/login/", form)["Location"] == "/queries/"
+    assert anonymous.post("/login/", form)["Location"] == "/"
+
+
+def test_the_demo_account_is_named_where_the_demo_runs(anonymous: Client, settings: Settings) -> None:
+    def said() -> str:
+        return anonymous.get("/login/").content.decode()
+
+    assert "answers SQL queries that join several streams" in said()
+    assert "The demo" not in said()
+    settings.MILLRACE_DEMO = True
+    assert "sign in as <strong>demo</strong> with the password <strong>millrace</strong>." in said()
+    settings.MILLRACE_DEMO_PASSWORD = "another-one"
+    assert "sign in as <strong>demo</strong>." in said()
+    assert "another-one" not in said()
 
 
 def test_an_island_gets_its_props(as_teammate: Client, query: Query) -> None:

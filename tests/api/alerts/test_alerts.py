@@ -23,8 +23,10 @@ from backend.alerts import delivery, tasks, watching
 from backend.alerts.models import Alert, AlertRule, Delivery
 from backend.deployments.actions import create_topology
 from backend.run.setting import free_port
+from backend.streams.actions import StreamSpec, create_stream
 from backend.topologies.models import Desired, Run, RunState, Topology
 from jobs.protocol import BatchCompleted, JobStarted, StreamMetrics, events_key, stream_key
+from optimizer.algebra.types import ColumnType
 from tests.api.alerts.conftest import Receiver
 from tests.api.alerts.inbox import Inbox
 
@@ -297,6 +299,13 @@ def test_lag_and_standstill_are_seen_in_what_the_job_says(
     )  # fmt: skip
     for event in (started, batch):
         bus.xadd(events_key("flights"), {"message": event.model_dump_json()})
+    # Versions of a table may be of any time.
+    columns = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.INT))
+    slow = StreamSpec("slow", columns, "at", kind="table", key=("k",))
+    record = create_stream(User.objects.get(username="ann"), slow)
+    watching.watch(now)
+    assert not Alert.objects.exists()
+    record.delete()
     watching.watch(now)
     assert list(Alert.objects.values_list("kind", flat=True)) == ["lag"]
     # A tuple comes after the batch, and nobody takes it.

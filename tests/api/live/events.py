@@ -66,6 +66,8 @@ batches = st.builds(
     edges=st.just({}),
     queries=st.dictionaries(st.sampled_from(("q1", "q2")), queries, max_size=2),
     resident_bytes=st.none() | small,
+    latency_ms_p50=latencies,
+    latency_ms_p99=latencies,
 )
 epochs = st.builds(
     EpochCompleted,

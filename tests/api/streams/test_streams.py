@@ -18,6 +18,7 @@ from backend.accounts.models import Team
 from backend.catalog.models import Query
 from backend.streams.actions import StreamSpec, create_stream, give_stream
 from backend.streams.models import Stream
+from backend.streams.queries import to_domain
 from jobs.protocol import stream_key
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.source import CONNECTORS
@@ -39,6 +40,9 @@ def test_a_stream_is_made_shown_changed_and_deleted(as_owner: Client, post: Post
         "description": "",
         "max_ahead_ms": 86_400_000,
         "late": "drop",
+        "kind": "stream",
+        "key": [],
+        "deleted": None,
         "parallelism": None,
         "tuples_per_second": None,
         **dict.fromkeys(CONNECTORS),
@@ -62,6 +66,15 @@ def test_a_stream_is_made_shown_changed_and_deleted(as_owner: Client, post: Post
     [
         ({"event_time": "level"}, "event_time"),
         ({"columns": [{"name": "at", "type": "timestamp"}, {"name": "AT", "type": "int"}]}, "columns.1.name"),
+        ({"kind": "table"}, "key"),
+        ({"kind": "table", "key": ["levle"]}, "key"),
+        ({"kind": "table", "key": ["at"]}, "key"),
+        ({"kind": "table", "key": ["level", "level"]}, "key"),
+        ({"kind": "table", "key": ["level"], "deleted": "level"}, "deleted"),
+        ({"kind": "table", "key": ["level"]}, "lateness_ms"),
+        ({"kind": "table", "key": ["level"], "lateness_ms": 0, "late": "join"}, "late"),
+        ({"key": ["level"]}, "key"),
+        ({"deleted": "level"}, "deleted"),
     ],
 )
 def test_a_bad_definition_names_its_place(
@@ -84,6 +97,9 @@ def test_a_bad_definition_names_its_place(
         {"max_ahead_ms": -1},
         {"max_ahead_ms": 2**53},
         {"parallelism": 0},
+        {"kind": "view"},
+        {"key": "level"},
+        {"key": [1.5, None]},
         {"tuples_per_second": "many"},
     ],
 )
@@ -102,6 +118,41 @@ def test_columns_of_a_stream_in_use_are_fixed(as_owner: Client, query: Query) ->
     later = as_owner.patch("/api/streams/weather/", {"lateness_ms": 1000}, content_type="application/json")
     assert later.json()["lateness_ms"] == 1000
     assert later.json()["query_count"] == 1
+
+
+PLANES = {
+    "name": "planes",
+    "event_time": "at",
+    "kind": "table",
+    "key": ["tail"],
+    "deleted": "gone",
+    "columns": [
+        {"name": "at", "type": "timestamp"},
+        {"name": "tail", "type": "string"},
+        {"name": "gone", "type": "boolean"},
+    ],
+}
+
+
+def test_a_stream_may_be_a_table(as_owner: Client, post: Post) -> None:
+    made = post(as_owner, "/api/streams/", PLANES)
+    assert made.status_code == 201
+    assert {name: made.json()[name] for name in PLANES} == PLANES
+    table = to_domain(Stream.objects.get(name="planes"))
+    assert (table.is_table, table.key, table.deleted) == (True, ("tail",), "gone")
+    row = {"at": "2013-01-01T10:00:00Z", "tail": "N1", "gone": None}
+    assert post(as_owner, "/api/streams/planes/events/", [row]).json()["accepted"] == 1
+    changed = as_owner.patch("/api/streams/planes/", {"deleted": None}, content_type="application/json")
+    assert (changed.json()["key"], changed.json()["deleted"]) == (["tail"], None)
+    plain = {"kind": "stream", "key": []}
+    changed = as_owner.patch("/api/streams/planes/", plain, content_type="application/json")
+    assert (changed.json()["kind"], changed.json()["key"]) == ("stream", [])
+
+
+def test_what_is_read_as_a_stream_does_not_become_a_table(as_owner: Client, query: Query) -> None:
+    change = {"kind": "table", "key": ["origin"]}
+    refused = as_owner.patch("/api/streams/weather/", change, content_type="application/json")
+    assert (refused.status_code, refused.json()["code"]) == (409, "stream-in-use")
 
 
 def test_names_are_taken_once(as_owner: Client, post: Post, query: Query) -> None:

@@ -105,8 +105,18 @@ class Topology:
         self.checkpoint.record_change(graph, None, "test")
         self.graph = graph
 
-    def feed(self, tables: Mapping[str, pa.Table], ended: Sequence[str] = ()) -> Committed:
-        """Work on one batch, behind which the streams in `ended` bring nothing."""
+    def feed(
+        self,
+        tables: Mapping[str, pa.Table],
+        ended: Sequence[str] = (),
+        *,
+        away: bool = False,
+        waiting: Sequence[str] | None = None,
+    ) -> Committed:
+        """Work on one batch, behind which the streams in `ended` bring nothing.
+
+        While a server is `away`, the source cannot tell what waits; else it may tell `waiting` streams.
+        """
         batch = 0 if self.last is None else self.last.batch + 1
         ranges = []
         for stream, table in sorted(tables.items()):
@@ -116,9 +126,17 @@ class Topology:
                 ranges.append(FileRange(stream, str(file), 0, table.num_rows))
         start = {} if self.last is None else self.last.position
         with patch.object(jobs.worker.task, "PartitionState", partial(PartitionState, policy=self._policy)):
-            self._protocol.work(
-                batch, PlannedBatch(batch, {"batch": batch + 1}, tuple(ranges), tuple(ended), None, start)
+            planned = PlannedBatch(
+                batch,
+                {"batch": batch + 1},
+                tuple(ranges),
+                tuple(ended),
+                None,
+                start,
+                waiting=None if waiting is None else tuple(waiting),
+                away=away,
             )
+            self._protocol.work(batch, planned)
         return self._committed[-1]
 
     def die_in(self, tables: Mapping[str, pa.Table]) -> None:

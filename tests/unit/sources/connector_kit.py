@@ -179,8 +179,11 @@ class ConnectorKit(ABC):
         for batch in batches(bench):
             left -= sum(batch.rows.values())
             done = batch.end["streams"]
-            told = (planner.offsets.have_come(done, newest), planner.offsets.backlog(done))
+            backlog = planner.offsets.backlog(done)
+            assert backlog is not None
+            told = (planner.offsets.have_come(done, newest), sum(backlog.values()))
             assert bench.endless or told == (left == 0, left)
+            assert bench.endless or batch.waiting == tuple(backlog if left else ())
 
     def test_a_damaged_setting_is_named(self) -> None:
         kind = connector(self.connector)

@@ -27,7 +27,21 @@ WEATHER = Stream(
     "weather", (("at", T.TIMESTAMP), ("origin", T.STRING), ("wind", T.DOUBLE), ("day", T.DATE)), "at"
 )
 CLICKS = Stream("Clicks", (("Time", T.TIMESTAMP), ("User", T.STRING), ("seats", T.INT)), "Time")
-CATALOG = Catalog.of([DEPARTURES, WEATHER, CLICKS])
+PLANES = Stream(
+    "planes",
+    (
+        ("at", T.TIMESTAMP),
+        ("flight", T.STRING),
+        ("number", T.BIGINT),
+        ("seats", T.INT),
+        ("scrapped", T.BOOLEAN),
+    ),
+    "at",
+    kind="table",
+    key=("flight", "number"),
+    deleted="scrapped",
+)
+CATALOG = Catalog.of([DEPARTURES, WEATHER, CLICKS, PLANES])
 
 
 def parse(text: str, views: dict[str, Query] | None = None) -> Query:

@@ -74,6 +74,16 @@ def test_workload(tmp_path: Path) -> None:
     ]
 
 
+def test_tables() -> None:
+    columns = "{at: timestamp, Tail: string, seats: int, gone: boolean}"
+    text = f"streams: {{p: {{event_time: at, kind: TABLE, key: [tail], deleted: gone, columns: {columns}}}}}"
+    planes = read_streams(text, "streams.yaml")[0]["p"]
+    assert (planes.is_table, planes.key, planes.deleted) == (True, ("Tail",), "gone")
+    single = read_streams(text.replace("[tail]", "seats"), "streams.yaml")[0]["p"]
+    assert single.key == ("seats",)
+    assert not read_streams(STREAMS, "streams.yaml")[0]["weather"].is_table
+
+
 def error_of(path: Path) -> str:
     with pytest.raises(InputError) as caught:
         load_workload(path)
@@ -214,8 +224,28 @@ BROKEN = {
     "expected one of the string and binary columns: there is none yet",
     ONE % ", rates: 1": "streams.yaml:1:65: streams.r.rates: found key rates, "
     "expected one of event_time, columns, lateness, late, parallelism, rate, "
-    f"{', '.join(CONNECTORS)}, top_share, max_ahead; "
+    f"{', '.join(CONNECTORS)}, top_share, max_ahead, kind, key, deleted; "
     "did you mean rate?",
+    ONE % ", kind: tabel": "streams.yaml:1:71: streams.r.kind: found tabel, "
+    "expected stream or table; did you mean table?",
+    ONE % ", kind: table": "streams.yaml:1:14: streams.r.key: found a table without a key, expected one of a",
+    ONE % ", kind: table, key: [b]": "streams.yaml:1:83: streams.r.key: found column b, expected one of a",
+    ONE % ", kind: table, key: at": "streams.yaml:1:83: streams.r.key: found the event time at, "
+    "expected one of a; did you mean a?",
+    ONE % ", kind: table, key: [a, A]": "streams.yaml:1:83: streams.r.key: found column a twice, "
+    "expected each column once",
+    ONE % ", kind: table, key: [a], deleted: a": "streams.yaml:1:97: streams.r.deleted: found column a, "
+    "expected one of the boolean columns outside the key: there is none yet",
+    ONE % ", kind: table, key: [a], lateness: 5s": "streams.yaml:1:98: streams.r.lateness: "
+    "found lateness of a table, expected none: the watermark of the streams decides",
+    ONE % ", kind: table, key: [a], late: join": "streams.yaml:1:94: streams.r.late: "
+    "found late of a table, expected none: the watermark of the streams decides",
+    ONE % ", key: [a]": "streams.yaml:1:70: streams.r.key: found columns of versions, "
+    "expected kind: table beside them",
+    "streams: {r: {event_time: at, columns: {at: timestamp, d: double}, kind: table, key: [d]}}": (
+        "streams.yaml:1:86: streams.r.key: found double column d, "
+        "expected a column beside the event time, no double"
+    ),
     ONE % "" + "\nselectivities: {}": "streams.yaml:2:16: selectivities: found key: value entries, "
     "expected a list: - {predicate: ..., value: ...}",
     ONE % "" + "\nselectivities: [{value: 1}]": "streams.yaml:2:17: selectivities.0: found no predicate, "

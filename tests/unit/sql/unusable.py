@@ -2,6 +2,7 @@
 
 from tests.unit.sql.unusable_as_of import UNUSABLE_AS_OF
 from tests.unit.sql.unusable_groups import UNUSABLE_GROUPS
+from tests.unit.sql.unusable_tables import UNUSABLE_TABLES
 
 UNUSABLE: dict[str, str] = {
     # No query at all
@@ -223,4 +224,5 @@ UNUSABLE: dict[str, str] = {
     "operator of another dialect": "SELECT d.at FROM departures d WHERE d.flight REGEXP 'UA'",
     **UNUSABLE_GROUPS,
     **UNUSABLE_AS_OF,
+    **UNUSABLE_TABLES,
 }

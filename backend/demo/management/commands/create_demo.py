@@ -66,6 +66,9 @@ class Command(BaseCommand):
                 tuples_per_second=stream.tuples_per_second,
                 max_ahead_ms=(MAX_AHEAD if stream.max_ahead is None else stream.max_ahead)
                 // timedelta(milliseconds=1),
+                kind=stream.kind,
+                key=stream.key,
+                deleted=stream.deleted,
             )
             create_stream(owner, spec)
             created += 1

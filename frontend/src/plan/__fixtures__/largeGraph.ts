@@ -56,6 +56,7 @@ export function largeGraph(stores: number, queries: number): PhysicalGraph {
       partitioning: null,
       tasks: 4,
       retention_us: [60_000_000],
+      key: [],
     });
     graph.edges.push({
       id: `E${i}`,

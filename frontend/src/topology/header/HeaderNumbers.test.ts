@@ -26,6 +26,8 @@ const batch = (resident_bytes: number | null): BatchCompleted => ({
   stores: {},
   edges: {},
   queries: {},
+  latency_ms_p50: null,
+  latency_ms_p99: null,
   resident_bytes,
 });
 

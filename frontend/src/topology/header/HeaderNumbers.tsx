@@ -3,7 +3,7 @@ import type { TopologyDocument } from "../../api/documents";
 import { bytes, count, milliseconds, plural, rate, span } from "../../format/quantities";
 import { ConnectionSign } from "../../live/ConnectionSign";
 import type { Snapshot } from "../../live/messages";
-import { headerRates, lagSeconds } from "../../live/recent";
+import { headerRates, lagSeconds, latencyNow } from "../../live/recent";
 import type { Live } from "../../live/useFeed";
 import { CorrectnessLight } from "../../ui/CorrectnessLight";
 import { lightOfAll } from "../../ui/correctness";
@@ -48,7 +48,7 @@ function Numbers({ live, topology }: Pick<Props, "live" | "topology">): JSX.Elem
   const last = history.at(-1);
   const { tuplesIn, results } = headerRates(history, snapshot?.heartbeat_at ?? null);
   const lag = lagSeconds(last?.backlog, tuplesIn);
-  const latency = history.findLast((point) => point.latency_ms_p50 !== null);
+  const latency = latencyNow(last, snapshot?.heartbeat_at ?? null);
   // Another run's limit says nothing about what is in memory now.
   const limit = topology?.run?.id === snapshot?.run ? (topology?.run?.memory_limit_bytes ?? null) : null;
   return (
@@ -66,7 +66,7 @@ function Numbers({ live, topology }: Pick<Props, "live" | "topology">): JSX.Elem
       <Fact
         label="p50"
         value={milliseconds(latency?.latency_ms_p50)}
-        title="Median time from a tuple's arrival to the commit of its results"
+        title="Median time from a tuple's arrival to the commit of its results, of the last minute's results"
       />
       <Fact label="p99" value={milliseconds(latency?.latency_ms_p99)} title="99th percentile of the same" />
       <Fact

@@ -3,6 +3,7 @@ import type { Alternative, PlanDocument } from "../../api/documents";
 import { count, instant, milliseconds, percent, signed } from "../../format/quantities";
 import { forestOf, nodesOf } from "../../plan/forest";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
+import { savedBySharing } from "../../plan/sharing";
 import { Button } from "../../ui/Button";
 import { Fact } from "../../ui/Fact";
 import { ProblemLine } from "../../ui/ProblemLine";
@@ -47,7 +48,7 @@ export function PlanReceipt({ plan, graph, alternatives, problem, shown, onShow 
       : plan.gap === 0
         ? "proven optimal"
         : `no plan costs less than ${count(plan.bound)}`;
-  const saved = plan.individual_cost > 0 ? 1 - total / plan.individual_cost : null;
+  const saved = savedBySharing(total, plan.individual_cost);
   const { build, solve } = plan.seconds;
   const own = { cost: total, stores: graph.stores.length, steps, depth, seconds: build + solve };
   const ways: readonly Way[] = [

@@ -68,7 +68,7 @@ export function QueryTable({ graph, queries, batch, colour }: Props): JSX.Elemen
     {
       label: "p50",
       kind: "number",
-      title: "from a tuple's arrival to the commit of its results, median",
+      title: "from a tuple's arrival to the commit of its results, median of the last minute",
       value: (row) => metricsOf(row)?.latency_ms_p50 ?? null,
       cell: (row) => milliseconds(metricsOf(row)?.latency_ms_p50),
     },

@@ -2,13 +2,13 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { ChartHost } from "../../charts/ChartHost";
 import { createSkewBars } from "../../charts/skewBars";
-import { createSparkline } from "../../charts/sparkline";
 import type { StreamColour } from "../../colour/streams";
 import { bytes, count, plural } from "../../format/quantities";
 import type { Live } from "../../live/useFeed";
 import { skewOf } from "../../plan/bottlenecks";
 import type { GraphStore, PhysicalGraph } from "../../plan/physicalGraph";
 import { type Compared, storeCompared } from "../../plan/steps";
+import { Measured } from "../../ui/Measured";
 import { LongTable, type SortedColumn } from "../../ui/table/LongTable";
 import { QError } from "./StepTable";
 
@@ -60,14 +60,19 @@ export function StoreTable({ graph, live, colour }: Props): JSX.Element {
         ...heading,
         kind: "number",
         value: (store) => batch?.stores[store.id]?.[key] ?? null,
-        cell: (store) => (
-          <Measured
-            label={`${heading.label} of ${store.label}`}
-            values={history.map(({ stores }) => stores[store.id]?.[key] ?? null)}
-            format={format}
-            colour={own(store)}
-          />
-        ),
+        cell: (store) => {
+          const values = history.map(({ stores }) => stores[store.id]?.[key] ?? null);
+          const [label, text] = [`${heading.label} of ${store.label}`, format(values.at(-1) ?? null)];
+          return (
+            <Measured
+              label={label}
+              text={text}
+              values={values}
+              title={`${label}: ${text} now, ${values.length} batches shown`}
+              colour={own(store)}
+            />
+          );
+        },
       }),
     ),
     {
@@ -122,30 +127,6 @@ function Held({ compared: { estimated, actual, qError } }: { compared: Compared 
           </>
         )}
       </div>
-    </>
-  );
-}
-
-function Measured({
-  label,
-  values,
-  format,
-  colour,
-}: {
-  label: string;
-  values: (number | null)[];
-  format: (value: number | null) => string;
-  colour: string;
-}): JSX.Element {
-  const newest = values.at(-1) ?? null;
-  const data = useMemo(
-    () => ({ values, colour, title: `${label}: ${format(newest)} now, ${values.length} batches shown` }),
-    [values.join(","), colour],
-  );
-  return (
-    <>
-      <div class="measure">{format(newest)}</div>
-      <ChartHost create={createSparkline} data={data} class="spark-host" label={label} />
     </>
   );
 }

@@ -21,10 +21,18 @@ const NEVER: Completeness = {
  */
 export function completeness(
   inputs: readonly { readonly window_us: number | null }[],
-  metrics: { readonly complete_since: string | null } | undefined,
+  metrics: { readonly complete_since: string | null; readonly joining: readonly string[] } | undefined,
 ): Completeness {
   if (metrics === undefined) return { text: UNKNOWN, advice: "" };
   if (metrics.complete_since !== null) return { text: `${instant(metrics.complete_since)} UTC`, advice: "" };
+  if (metrics.joining.length > 0) {
+    return {
+      text: `reading what ${metrics.joining.join(" and ")} had before`,
+      advice:
+        "A stream that nothing read so far is read from its beginning. Meanwhile event time goes on, so of the " +
+        "other streams its old tuples find what is still stored.",
+    };
+  }
   if (inputs.some((input) => input.window_us === null)) return NEVER;
   return {
     text: "its window is filling",

@@ -34,7 +34,7 @@ export function SideBySide({ plan, graph, individual, problem, colour }: Props):
   if (individual === null || alone === null)
     return <p class="muted">Loading what each query alone would cost…</p>;
   const [shared, own] = [planSize(graph, plan.cost.total), planSize(alone, individual.cost.total)];
-  const saved = savedBySharing(shared, own);
+  const saved = savedBySharing(shared.cost, own.cost);
   return (
     <>
       <p class="saved">

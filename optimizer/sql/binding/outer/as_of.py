@@ -11,9 +11,7 @@ from collections.abc import Mapping, Sequence
 from optimizer.algebra.expression import Call, Column, Expression, inputs_of
 from optimizer.algebra.render import to_sql
 from optimizer.sql.binding.outer.branching import Unanswerable
-
-_MIRRORED = {"le": "ge", "lt": "gt"}
-_INEQUALITIES = frozenset({"ge", "gt", "le", "lt"})
+from optimizer.sql.binding.outer.in_force import INEQUALITIES, later_time
 
 
 def check_as_of(
@@ -45,16 +43,13 @@ def check_as_of(
         )
         raise Unanswerable(f"ASOF JOIN with {len(found)} inequalities", f"{expected}, and {bound}")
     (inequality,) = found
-    function, (first, second) = inequality.function, inequality.arguments
-    if inputs_of(first) <= right:
-        function, first, second = _MIRRORED.get(function, ""), second, first
-    if function not in ("ge", "gt") or second != times[newest] or first not in times.values():
+    if later_time(inequality, times[newest], times.values()) is None:
         raise Unanswerable(f"ASOF JOIN by {to_sql(inequality)}", f"event times, {expected}")
 
 
 def _inequality(condition: Expression, left: frozenset[str], right: frozenset[str]) -> Call | None:
     """The condition, if it compares one side with the other."""
-    if not isinstance(condition, Call) or condition.function not in _INEQUALITIES:
+    if not isinstance(condition, Call) or condition.function not in INEQUALITIES:
         return None
     first, second = (inputs_of(argument) for argument in condition.arguments)
     split = (first <= left and second <= right) or (first <= right and second <= left)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Literal as Kind
 from typing import TypeAlias
 
@@ -16,7 +17,9 @@ from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.expression import Call, Column, Expression, Literal, inputs_of
 from optimizer.algebra.functions import FUNCTIONS
 from optimizer.algebra.normalize import conjuncts, normal_form, ordered_call
+from optimizer.algebra.typing import call
 from optimizer.logical.query import Absence, Branch, Input, Output
+from optimizer.sql.binding.outer.in_force import Versions
 from optimizer.sql.binding.scalar.constants import ConstantError, fold
 
 JoinKind: TypeAlias = Kind["INNER", "LEFT", "RIGHT", "FULL", "ASOF", "ASOF LEFT"]
@@ -54,6 +57,8 @@ class Part:
     absences: tuple[Absence, ...] = ()
     missing: frozenset[str] = frozenset()
     """Aliases whose columns are NULL."""
+    accepted: tuple[tuple[str, Expression], ...] = ()
+    """(alias, condition) of what an as-of join finds: its columns are NULL unless the condition is true."""
 
     @property
     def found(self) -> frozenset[str]:
@@ -65,20 +70,38 @@ class Part:
         """All aliases whose columns may be read."""
         return self.aliases | self.missing | self.found
 
+    def read(self, expression: Expression) -> Expression:
+        """An expression over the branch, in which what is not accepted is NULL."""
+        match expression:
+            case Column():
+                needed = [condition for alias, condition in self.accepted if alias == expression.input]
+                if needed:
+                    accepted = reduce(partial(call, "and"), needed)
+                    return call("case", accepted, expression, Literal(None, expression.type))
+            case Call() if not self.found.isdisjoint(inputs_of(expression)):
+                arguments = tuple(self.read(argument) for argument in expression.arguments)
+                return Call(expression.function, arguments, expression.type)
+        return expression
+
 
 Parts: TypeAlias = Sequence[Part]
 
 
 def joined(
-    kind: JoinKind, left: Parts, right: Parts, on: Sequence[Expression], inputs: Mapping[str, Input]
+    kind: JoinKind,
+    left: Parts,
+    right: Parts,
+    on: Sequence[Expression],
+    inputs: Mapping[str, Input],
+    versions: Versions | None = None,
 ) -> list[Part]:
-    """The branches of a join of two sides.
+    """The branches of a join of two sides; `versions` if the right one is a table.
 
     Raises `Unanswerable` where a side is to be absent that is itself defined by what is absent.
     """
     if kind in ("ASOF", "ASOF LEFT"):
         (other,) = right
-        return [part for one in left if (part := _as_of(kind, one, other, on, inputs)) is not None]
+        return [part for one in left if (part := _as_of(kind, one, other, on, inputs, versions)) is not None]
     found = [part for one in left for other in right if (part := _matched(one, other, on)) is not None]
     if kind in ("LEFT", "FULL"):
         found += [_unmatched(one, right, on, inputs) for one in left]
@@ -126,10 +149,10 @@ def branches(parts: Parts, outputs: Sequence[Output], inputs: Mapping[str, Input
             Branch(
                 tuple(inputs[alias] for alias in sorted(part.aliases)),
                 tuple(at_once),
-                tuple(Output(o.name, without(o.expression, part.missing)) for o in outputs),
+                tuple(Output(o.name, part.read(without(o.expression, part.missing))) for o in outputs),
                 tuple(dict.fromkeys(part.absences)),
                 len(connected_components(sorted(part.aliases), [inputs_of(p) for p in at_once])) > 1,
-                tuple(p for p in dict.fromkeys(part.predicates) if p not in at_once),
+                tuple(part.read(p) for p in dict.fromkeys(part.predicates) if p not in at_once),
             )
         )
     return tuple(found)
@@ -199,6 +222,7 @@ def _matched(one: Part, other: Part, on: Sequence[Expression]) -> Part | None:
         (*one.predicates, *other.predicates, *conditions),
         (*one.absences, *other.absences),
         missing,
+        (*one.accepted, *other.accepted),
     )
 
 
@@ -226,14 +250,26 @@ def _asked(one: Part, others: Parts, on: Sequence[Expression], inputs: Mapping[s
 
 
 def _as_of(
-    kind: JoinKind, one: Part, other: Part, on: Sequence[Expression], inputs: Mapping[str, Input]
+    kind: JoinKind,
+    one: Part,
+    other: Part,
+    on: Sequence[Expression],
+    inputs: Mapping[str, Input],
+    versions: Versions | None,
 ) -> Part | None:
     """A branch with its newest partner; None if it must have one and cannot."""
     conditions = _conditions((*other.predicates, *on), one.missing)
     if conditions is None:
         return None if kind == "ASOF" else replace(one, missing=one.missing | other.aliases)
+    asked: list[Expression] = []
+    if versions is not None:
+        asked = [*(p for p in conditions if not versions.found_by(p)), *versions.existing]
+        conditions = tuple(p for p in conditions if versions.found_by(p))
     joined = replace(_absence(one, other, conditions, inputs), present=kind == "ASOF", newest=True)
-    return replace(one, absences=(*one.absences, joined))
+    found = replace(one, absences=(*one.absences, joined))
+    if kind == "ASOF":
+        return replace(found, predicates=(*found.predicates, *asked))
+    return replace(found, accepted=(*found.accepted, *((min(other.aliases), p) for p in asked)))
 
 
 def _absence(

@@ -9,7 +9,7 @@ from optimizer.algebra.expression import Column
 from optimizer.algebra.render import quote_if_needed, to_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.deadlines import waits
+from optimizer.logical.deadlines import as_of_time, time_of, waits
 from optimizer.logical.durations import duration_text
 from optimizer.logical.query import Branch, Input, Query
 from optimizer.sql.grammar.places import SourceText
@@ -43,7 +43,8 @@ def unanswerable(
     for branch in held:
         for absence in branch.absences:
             for wait in waits(branch, absence, catalog):
-                endless = absence.newest and wait.back_us is None and wait.alias not in meant
+                is_table = catalog[absence.inputs[0].stream].is_table
+                endless = absence.newest and not is_table and wait.back_us is None and wait.alias not in meant
                 if (wait.until and not endless) or wait.alias in told:
                     continue
                 told.add(wait.alias)
@@ -91,6 +92,13 @@ def deadlines(
     for branch in query.branches:
         told = []
         for absence in branch.absences:
+            if catalog[absence.inputs[0].stream].is_table:
+                (table,) = absence.inputs
+                moment = to_sql(as_of_time(absence, time_of(table, catalog)))
+                told.append(
+                    f"once event time has passed {moment}, with the version of {table.alias} at {moment}"
+                )
+                continue
             for wait in waits(branch, absence, catalog):
                 streams = {item.alias: item.stream for item in branch.inputs}
                 times = {

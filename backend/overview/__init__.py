@@ -1,0 +1,1 @@
+"""All topologies at a glance: rates, newest results, what was turned away."""

@@ -1,0 +1,102 @@
+"""Since when a query's results are complete.
+
+It follows from its stores: if a store has every tuple from event time c on and its input has window W,
+results whose newest tuple is not older than c + W are all found. And from streams that joined a running
+topology: what a stream had before its first query came is read while the watermark stands where the others
+have brought it, and goes on. A tuple of the joining stream that is older than the watermark finds of the
+others what is still stored. Once the stream has caught up under a watermark J, all results whose newest
+tuple is not older than J are found: their tuples were stored, or were still to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jobs.plan.event_time import LAST_US
+from jobs.protocol.metrics import newest
+from jobs.recovery.manifest import Manifest, QueryState, StoreState
+from optimizer.logical.window import union
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import ProbeRule
+
+_NEVER = 253_402_300_799_000_000
+"""The end of the year 9999: a query without a window over a store that misses tuples never is
+complete."""
+
+
+def complete_since(
+    graph: PhysicalGraph, states: Mapping[str, StoreState], before: Manifest
+) -> dict[str, int | None]:
+    """Per query, the event time from which all its results are found; None for always.
+
+    Takes every store that a probe on the way to the query's leaves looks into, and the streams that had
+    joined when the manifest `before` was written.
+    """
+    edges = {edge.id: edge for edge in graph.edges}
+    rules = {rule.id: rule for rule in graph.rules}
+    starts: dict[str, int | None] = {}
+
+    def start(step: object) -> int | None:
+        """From when on the stores on the way to a rule, with its own, hold everything."""
+        if not isinstance(step, ProbeRule):
+            return None
+        if step.id not in starts:
+            before = start(rules[edges[step.edge].origin])
+            starts[step.id] = newest(states[step.store].complete_from_us, before)
+        return starts[step.id]
+
+    tables = graph.tables
+    held = {hold.name: hold.query for hold in graph.holds}
+    found: dict[str, int | None] = {query.name: None for query in graph.queries}
+    for hold in graph.holds:
+        for look in hold.looks:
+            found[hold.query] = newest(found[hold.query], states[look.store].complete_from_us)
+    for rule in graph.rules:
+        if isinstance(rule, ProbeRule):
+            for emit in rule.emits:
+                query = held.get(emit.query, emit.query)
+                found[query] = newest(found[query], start(rule))
+    for asked in graph.queries:
+        since = found[asked.name]
+        if since is not None:
+            # The stored tuple may be as old as the widest window allows.
+            widest = union(i.window for i in asked.inputs if i.stream not in tables).reach_us
+            found[asked.name] = _NEVER if widest is None else min(_NEVER, since + widest)
+    for hold in graph.holds:
+        if hold.groups is not None:
+            found[hold.query] = newest(found[hold.query], states[hold.store].complete_from_us)
+    joined = {name: query.joined_us for name, query in before.queries.items()}
+    return {name: newest(since, joined.get(name)) for name, since in found.items()}
+
+
+def certain_from(graph: PhysicalGraph, previous: Manifest | None, watermark_us: int | None) -> dict[str, int]:
+    """Per hold, the event time since when what it waits for is known.
+
+    That is whether combinations have partners, or all combinations of groups. Left out are holds for
+    which all is known. A combination is as old as its newest tuple, a group as its
+    bucket's beginning.
+
+    Args:
+        graph: the plan of the batch.
+        previous: the manifest from which the batch starts; None before the first.
+        watermark_us: the topology's in this batch. While a stream of a query joins, nothing that falls
+            due under it is certain.
+    """
+    found: dict[str, int] = {}
+    if previous is None:
+        return found
+    streams = {query.name: [source.stream for source in query.inputs] for query in graph.queries}
+    for hold in graph.holds:
+        query = previous.queries.get(hold.query, QueryState())
+        joined_us = watermark_us if previous.joining(streams[hold.query]) else query.joined_us
+        if joined_us is not None:
+            found[hold.name] = joined_us
+        complete = query.complete_since_us
+        if hold.groups is not None and complete is not None:
+            found[hold.name] = max(complete, found.get(hold.name, complete))
+        for look in hold.looks:
+            since = previous.stores[look.store].complete_from_us if look.store in previous.stores else None
+            if since is not None:
+                certain = LAST_US if look.back.reach_us is None else min(LAST_US, since + look.back.reach_us)
+                found[hold.name] = max(certain, found.get(hold.name, certain))
+    return found
