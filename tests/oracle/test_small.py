@@ -23,6 +23,14 @@ def test_seeds_that_once_failed(seed: int) -> None:
     assert isinstance(judge(case), Compared)
 
 
+@pytest.mark.parametrize("seed", [20028, 20029, 20063])
+def test_versions_are_looked_up_in_plans_with_slices(seed: int) -> None:
+    case = case_of(seed)
+    assert case.workload.table is not None
+    assert any(setup.slices for setup in case.setups)
+    assert isinstance(judge(case), Compared)
+
+
 def test_fresh_seeds_equal_duckdb(capsys: pytest.CaptureFixture[str]) -> None:
     seed = random.SystemRandom().randrange(10**9)
     code = campaign(seed, FRESH)

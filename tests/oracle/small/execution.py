@@ -23,6 +23,7 @@ from optimizer.planner.plan import plan
 from optimizer.search.problem import GridUse, Options
 from optimizer.sql import parse_query
 from tests.oracle.small.filed import FileForm, files_of
+from tests.oracle.small.versions import NAME
 from tests.oracle.small.workload import Arrival, SmallQuery, SmallWorkload, table_of
 from tests.unit.runtime.in_process import Topology
 
@@ -127,7 +128,8 @@ def answer(
     """Feed the workload's tuples to a plan of its queries, or to `others` in turn from the second batch on.
 
     Which tuples are accepted is worked out here from the meaning of lateness alone: a tuple is late iff it is
-    strictly older than the newest of its stream's earlier batches less the allowed lateness.
+    strictly older than the newest of its stream's earlier batches less the allowed lateness; a version is,
+    iff it is older than that of all streams.
     """
     reader = None
     if setup.files is not None:
@@ -144,9 +146,13 @@ def answer(
             batch = workload.arrivals[begin:end]
             begin = end
             rows = {name: [a for a in batch if a.stream == name] for name in used}
+            # The slowest of the streams; tables have no say.
+            others_newest = [newest.get(name) for name in used if name != NAME]
+            slowest = None if None in others_newest else min(others_newest, default=None)
             for name in used:
+                before = slowest if name == NAME else newest.get(name)
                 for arrival in rows[name]:
-                    if _in_time(arrival, newest.get(name), workload.lateness_us):
+                    if _in_time(arrival, before, workload.lateness_us):
                         accepted[name].append(arrival)
                     else:
                         late += 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from optimizer.algebra.types import ColumnType
-from tests.oracle.small.as_of import with_as_of
+from tests.oracle.small.as_of import AS_OF, with_as_of
 from tests.oracle.small.grammar import (
     COLUMNS,
     MOMENTS,
@@ -25,10 +25,11 @@ from tests.oracle.small.grammar import (
     term,
 )
 from tests.oracle.small.grouped import grouped
-from tests.oracle.small.joined import joined
+from tests.oracle.small.joined import around, joined
 from tests.oracle.small.judging import Reference
 from tests.oracle.small.timed import in_time
 from tests.oracle.small.values import FIRST_US, LAST_US, SECOND_US, START_US, pool
+from tests.oracle.small.versions import ALIAS, NAME, draw_table, with_look_up
 from tests.oracle.small.workload import DAY_US, DECLARED, Arrival, SmallInput, SmallQuery, SmallWorkload
 
 T = ColumnType
@@ -44,7 +45,7 @@ def generate(seed: int, plain: bool = False) -> SmallWorkload:
 
     With `plain`, it is of few functions, of event times inside of years that people write, and of windows
     alone; else a third of the workloads has queries whose conditions say how long tuples are needed, as many
-    have outer, semi and anti joins, and a quarter has as-of joins.
+    have outer, semi and anti joins, a quarter has as-of joins, and a fifth a table.
     """
     chance = dice(f"small {seed}", plain)
     timed = None if plain or (own := dice(f"timed {seed}", plain)).random() < 0.65 else own
@@ -69,7 +70,29 @@ def generate(seed: int, plain: bool = False) -> SmallWorkload:
             queries = (replace(first, also=second), second, *others)
     elif not plain and (groups := dice(f"groups {seed}", plain)).random() < 0.35:
         queries = tuple(grouped(groups, query) for query in queries)
-    return SmallWorkload(streams, lateness_us, arrivals, queries)
+    workload = SmallWorkload(streams, lateness_us, arrivals, queries)
+    if not plain and (versions := dice(f"versions {seed}", plain)).random() < 0.2:
+        return _with_table(versions, workload, pools, times)
+    return workload
+
+
+def _with_table(chance: Dice, workload: SmallWorkload, pools: Pools, times: list[int]) -> SmallWorkload:
+    """The workload with a table, which some of its queries look up."""
+    table = draw_table(chance)
+    last = SmallInput(ALIAS, NAME, None, chance.choice(AS_OF), table=table)
+    arrivals = list(workload.arrivals)
+    for arrival in _arrivals(chance, (NAME,), pools, times, None):
+        arrivals.insert(chance.randint(0, len(arrivals)), arrival)
+    queries = tuple(
+        with_look_up(chance, query, [i.alias for i in around(query)], table, last)
+        if query.grouped is None and query.also is None and chance.random() < 0.7
+        else query
+        for query in workload.queries
+    )
+    if not any(last in query.inputs for query in queries):
+        return workload
+    streams = (*workload.streams, NAME)
+    return replace(workload, streams=streams, arrivals=tuple(arrivals), queries=queries, table=table)
 
 
 def dealt_again(workload: SmallWorkload, seed: str, plain: bool = False) -> SmallWorkload:

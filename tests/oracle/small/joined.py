@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tests.oracle.small.as_of import AS_OF, joined_as_of
 from tests.oracle.small.grammar import COLUMNS, VALUES, Dice, Term, column
+from tests.oracle.small.versions import looked_up
 
 if TYPE_CHECKING:
     from tests.oracle.small.workload import SmallInput, SmallQuery
@@ -106,7 +107,9 @@ def _written(query: SmallQuery, theirs: bool) -> str:
         kind = "INNER" if item.joined == BRACKETS else item.joined
         aliases = {i.alias for i in (*there, *fresh)}
         beside = [i for i in there if i.joined not in AS_OF]
-        if theirs and kind in AS_OF:
+        if theirs and item.table is not None:
+            tree += looked_up(item, take(aliases))
+        elif theirs and kind in AS_OF:
             tree += joined_as_of(query, item, take(aliases), met(beside, fresh))
         else:
             tree += f" {kind} JOIN {right} ON {_all([*taken(aliases), *met(beside, fresh)])}"

@@ -16,6 +16,7 @@ from tests.oracle.small.grammar import COLUMNS, Term
 from tests.oracle.small.grouped import Grouped
 from tests.oracle.small.values import ARROW, SECOND_US
 from tests.oracle.small.values import column as arrow_column
+from tests.oracle.small.versions import NAME, SmallTable
 
 DECLARED = tuple((name, kind) for kind, names in COLUMNS.items() for name in names)
 SCHEMA = pa.schema([(name, ARROW[kind]) for name, kind in DECLARED])
@@ -32,11 +33,14 @@ class SmallInput:
 
     nested: bool = False
     """True for a subquery in FROM."""
+    table: SmallTable | None = None
+    """Of an input of versions."""
 
     def text(self) -> str:
         written = f"(SELECT * FROM {self._windowed})" if self.nested else self._windowed
         # An as-of join refuses to remember everything unless that is said.
-        meant = " [RANGE UNBOUNDED]" if self.joined in AS_OF and self.window_us is None else ""
+        unsaid = self.joined in AS_OF and self.window_us is None and self.table is None
+        meant = " [RANGE UNBOUNDED]" if unsaid else ""
         return f"{written}{meant} AS {self.alias}"
 
     @property
@@ -127,16 +131,23 @@ class SmallWorkload:
     arrivals: tuple[Arrival, ...]
     """Of all streams, in their order."""
     queries: tuple[SmallQuery, ...]
+    table: SmallTable | None = None
+    """What the last of the streams is."""
 
     @property
     def catalog(self) -> Catalog:
         lateness = timedelta.max if self.lateness_us is None else timedelta(microseconds=self.lateness_us)
-        return Catalog(tuple(Stream(name, DECLARED, "ts", lateness=lateness) for name in self.streams))
+        streams = [Stream(name, DECLARED, "ts", lateness=lateness) for name in self.streams if name != NAME]
+        if self.table is not None:
+            deleted = self.table.deleted
+            streams.append(Stream(NAME, DECLARED, "ts", kind="table", key=self.table.key, deleted=deleted))
+        return Catalog(tuple(streams))
 
     def describe(self) -> str:
         """The case for a person who looks into it."""
         late = "nothing is late" if self.lateness_us is None else f"lateness {self.lateness_us} us"
         lines = [f"-- streams {', '.join(self.streams)}; {late}"]
+        lines += [] if self.table is None else [f"-- {NAME}: {self.table}"]
         lines += [
             f"-- {query.name}\n{query.text()}\n-- as DuckDB: {query.reference()}" for query in self.queries
         ]
