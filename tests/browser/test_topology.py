@@ -10,6 +10,7 @@ from tests.browser.jobs_page import job_of
 from tests.browser.test_story import SLOW_MS
 
 TREES = "/topologies/flights/?tab=Receipt"
+MOST_EPOCHS_WITHOUT_RATES = 5
 
 
 def open_trees(page: Page, address: str = TREES) -> Locator:
@@ -111,9 +112,15 @@ def test_other_methods_and_past_plans_are_compared_with_the_running_one(page: Pa
 def test_an_epoch_is_looked_back_at_beside_batches_and_log(page: Page) -> None:
     open_trees(page, "/topologies/flights/?tab=Steps")
     back = page.get_by_label("Look back")
-    expect(back).to_be_visible(timeout=SLOW_MS)
+    expect(back).to_be_enabled(timeout=SLOW_MS)
     back.press("End")
-    back.press("ArrowLeft")
+    # An epoch in which a plan ran for a moment only, without event time, has no rates: then the one before.
+    error = page.locator(".scrubber").get_by_role("status").get_by_text("×")
+    for _ in range(MOST_EPOCHS_WITHOUT_RATES):
+        back.press("ArrowLeft")
+        if error.count():
+            break
+    expect(error).to_be_visible()
     notice = page.locator(".notice.past")
     expect(notice).to_contain_text(re.compile(r"Rates and tuples held are those of epoch \d+"))
     expect(page).to_have_url(re.compile(r"epoch=\d+"))

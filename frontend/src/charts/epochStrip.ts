@@ -134,7 +134,7 @@ export function createEpochStrip(element: HTMLElement): Chart<EpochStripData> {
       });
     labels
       .selectAll<SVGTextElement, string>("text")
-      .data(known ? [clock(history[0]?.at), `${clock(history.at(-1)?.at)} UTC`] : [])
+      .data(known ? [clock(history[0]?.at), `${clock(history.at(-1)?.at)} UTC`] : ["no batches yet"])
       .join("text")
       .attr("x", (_, i) => (i === 0 ? 2 : width - 2))
       .attr("y", 51)

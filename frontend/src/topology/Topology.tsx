@@ -47,6 +47,9 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
   useEffect(() => topology.reload(), [snapshot?.plan_id, snapshot?.state]);
   const isUnplanned = shown.missing && shown.graph === null;
   // Nothing is shown before what stands above it: it would move away from under the pointer.
+  const isHeaderKnown =
+    (topology.value !== null || topology.problem !== null) &&
+    (snapshot !== null || live.connection.kind !== "connecting");
   const isLaidOut = shown.graph !== null || shown.missing || shown.problem !== null;
   return (
     <section class="topology">
@@ -65,31 +68,35 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
         loading={topology.problem}
         planning={shown.problem}
       />
-      {isUnplanned && (
-        <p class="empty">
-          Nothing is planned here yet. <a href="/queries/">Open a query</a> and deploy it: its probe tree
-          appears here.
-        </p>
+      {isHeaderKnown && (
+        <>
+          {isUnplanned && (
+            <p class="empty">
+              Nothing is planned here yet. <a href="/queries/">Open a query</a> and deploy it: its probe tree
+              appears here.
+            </p>
+          )}
+          <ShownPlanNotice shown={shown} epochs={epochs} />
+          <PlanViews
+            name={name}
+            shown={shown}
+            view={view}
+            onView={(next) => setView(next === "trees" ? null : next)}
+            colour={colour}
+          />
+          {isLaidOut && <EpochStrip snapshot={snapshot} shown={shown} />}
+          <DetailTabs
+            name={name}
+            topology={topology.value}
+            snapshot={snapshot}
+            shown={shown}
+            epochs={epochs}
+            colour={colour}
+            tab={tab}
+            onTab={setTab}
+          />
+        </>
       )}
-      <ShownPlanNotice shown={shown} epochs={epochs} />
-      <PlanViews
-        name={name}
-        shown={shown}
-        view={view}
-        onView={(next) => setView(next === "trees" ? null : next)}
-        colour={colour}
-      />
-      {isLaidOut && <EpochStrip snapshot={snapshot} shown={shown} />}
-      <DetailTabs
-        name={name}
-        topology={topology.value}
-        snapshot={snapshot}
-        shown={shown}
-        epochs={epochs}
-        colour={colour}
-        tab={tab}
-        onTab={setTab}
-      />
     </section>
   );
 }

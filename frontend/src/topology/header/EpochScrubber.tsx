@@ -13,8 +13,7 @@ interface Props {
 }
 
 /** Goes back epoch by epoch, with the pointer or the arrow keys; its right end is now. */
-export function EpochScrubber({ epochs, epoch, onChoose }: Props): JSX.Element | null {
-  if (epochs.length === 0) return null;
+export function EpochScrubber({ epochs, epoch, onChoose }: Props): JSX.Element {
   const found = epochs.findIndex((point) => point.epoch === epoch);
   const place = found < 0 ? epochs.length : found;
   const point = epochs[place];
@@ -30,13 +29,18 @@ export function EpochScrubber({ epochs, epoch, onChoose }: Props): JSX.Element |
           max={epochs.length}
           step={1}
           value={place}
+          disabled={epochs.length === 0}
           aria-valuetext={text}
           onInput={(event) => onChoose(epochs[Number(event.currentTarget.value)] ?? null)}
         />
       </label>
       <span class="small" role="status">
         {point === undefined ? (
-          "now"
+          epochs.length === 0 ? (
+            "now: no epoch has ended yet"
+          ) : (
+            "now"
+          )
         ) : (
           <>
             {text}{" "}

@@ -11,7 +11,11 @@ interface Props {
   readonly shown: ShownPlan;
 }
 
-/** Batches, switches and epochs on one axis of time; choosing one shows the plan of then. */
+/**
+ * Batches, switches and epochs on one axis of time; choosing one shows the plan of then.
+ *
+ * It has its room before the first batch is known: what stands below would move away from under the pointer.
+ */
 export function EpochStrip({ snapshot, shown }: Props): JSX.Element {
   const { past, runningId, showPast } = shown;
   const data = useMemo(
@@ -26,14 +30,7 @@ export function EpochStrip({ snapshot, shown }: Props): JSX.Element {
   );
   return (
     <>
-      {data.history.length > 0 && (
-        <ChartHost
-          create={createEpochStrip}
-          data={data}
-          class="epoch-host"
-          label="Batches and plan switches"
-        />
-      )}
+      <ChartHost create={createEpochStrip} data={data} class="epoch-host" label="Batches and plan switches" />
       <EpochScrubber
         epochs={data.epochs}
         epoch={shown.epoch}
