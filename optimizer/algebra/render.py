@@ -165,6 +165,9 @@ class _Writer:
         for unit, scale in _UNITS:
             if us % scale == 0 and us:
                 return f"INTERVAL '{us // scale}' {unit}"
+        if self._exact and abs(us) > 2**53:
+            # DuckDB reads the number of an interval in quotes as a double.
+            return f"to_microseconds(CAST('{us}' AS BIGINT))"
         return f"INTERVAL '{us}' MICROSECOND"
 
     def _at(self, expression: Expression, level: int) -> str:

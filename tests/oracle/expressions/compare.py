@@ -12,7 +12,7 @@ import polars as pl
 
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import DTYPES
-from optimizer.algebra.expression import Call, Expression
+from optimizer.algebra.expression import Call, Expression, walk
 from optimizer.algebra.render import to_duckdb_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import call
@@ -22,8 +22,7 @@ _SURE = frozenset(
     {"and", "or", "not", "is_null", "eq", "ne", "lt", "le", "gt", "ge", "in", "case", "coalesce"}
 )
 """Functions that never raise."""
-
-
+_DIGITS_OF_SUMS = 14
 _NUMBERED = frozenset({T.INT, T.BIGINT, T.TIMESTAMP, T.DATE})
 
 
@@ -117,12 +116,30 @@ def polars_values(frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.
 
 
 def comparable(frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.DataFrame:
-    """Doubles as their bits, with one NaN; moments, dates and integers as their numbers."""
+    """Doubles as their bits, with one NaN; moments, dates and integers as their numbers.
+
+    Seconds of a sum of intervals are rounded: their last digit is documented as another.
+    """
+    sums = [f"e{n}" for n, e in enumerate(expressions) if _is_length_of_sum(e)]
+    frame = frame.with_columns(pl.col(sums).round_sig_figs(_DIGITS_OF_SUMS))
     doubles = [f"e{n}" for n, e in enumerate(expressions) if e.type is T.DOUBLE]
     numbers = [f"e{n}" for n, e in enumerate(expressions) if e.type in _NUMBERED]
     return frame.with_columns(
         pl.col(doubles).fill_nan(math.nan).reinterpret(dtype=pl.Int64),
         pl.col(numbers).to_physical().cast(pl.Int64),
+    )
+
+
+def _is_length_of_sum(expression: Expression) -> bool:
+    return (
+        isinstance(expression, Call)
+        and expression.function == "epoch"
+        and any(
+            isinstance(part, Call)
+            and part.function in ("add", "subtract")
+            and {argument.type for argument in part.arguments} == {T.INTERVAL}
+            for part in walk(expression)
+        )
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 from hypothesis import given, settings
 
@@ -59,3 +60,18 @@ def test_duckdb_text_has_exact_types() -> None:
     assert to_duckdb_sql(Literal(5, T.BIGINT)) == "CAST(5 AS BIGINT)"
     assert to_duckdb_sql(Literal(None, T.DATE)) == "CAST(NULL AS DATE)"
     assert to_duckdb_sql(Literal("ab", T.BINARY)) == "from_hex('ab')"
+
+
+@pytest.mark.parametrize("us", [1, -1, 2**53, 2**53 + 1, -(2**53) - 1, -252_071_827_199_999_999, 2**63 - 1])
+def test_an_interval_is_every_one_of_its_microseconds_in_duckdb(us: int) -> None:
+    text = to_duckdb_sql(Literal(us, T.INTERVAL))
+    assert duckdb.execute(f"SELECT epoch_us({text})").fetchone() == (us,)
+
+
+def test_a_constant_of_long_intervals_is_folded_exactly() -> None:
+    query = parse(
+        "SELECT EPOCH_US(TIMESTAMP '1971-10-03 00:00:00' + "
+        "(TIMESTAMP '9999-12-30 23:59:59.999999' - TIMESTAMP '2012-02-29 00:00:00')) AS y FROM departures"
+    )
+    # One microsecond was lost: intervals in quotes are read as doubles.
+    assert query.outputs[0].expression == Literal(252_127_123_199_999_999 - 86_400_000_000, T.BIGINT)
