@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
@@ -11,7 +11,7 @@ import redis
 from django.utils import timezone
 from pytest_django import Settings
 
-from backend.runs import supervision
+from backend.runs import process, supervision
 from backend.topologies.models import Run, Topology
 from jobs.protocol import events_key
 
@@ -74,5 +74,8 @@ class Supervised:
 
 
 @pytest.fixture
-def supervised(topology: Topology, bus: redis.Redis, job: Callable[[str], None]) -> Supervised:
-    return Supervised(topology, bus, timezone.now())
+def supervised(topology: Topology, bus: redis.Redis, job: Callable[[str], None]) -> Iterator[Supervised]:
+    yield Supervised(topology, bus, timezone.now())
+    # What a failed test leaves behind would disturb those behind it.
+    for run in topology.runs.filter(pid__isnull=False):
+        process.end(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import psutil
@@ -176,5 +177,9 @@ def shown_state(client: Client) -> tuple[str, str | None]:
 
 
 def command_of(pid: int | None) -> list[str]:
+    """What a process was started with, which the kernel does not tell in the midst of an exec."""
     assert pid is not None
-    return psutil.Process(pid).cmdline()
+    deadline = monotonic() + PATIENCE_S
+    while not (command := psutil.Process(pid).cmdline()):
+        assert monotonic() < deadline
+    return command
