@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 
@@ -22,7 +22,6 @@ from optimizer.explain.advice import Advice, advise
 from optimizer.explain.forecast import AddedStore, added_state
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
-from optimizer.logical.stream import Stream
 from optimizer.physical.rules import ProbeRule
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.settings import Method, PlannerSettings
@@ -145,8 +144,7 @@ def explain(query: Query, sql: str, registered: Registered, others: Others | Non
         "bound": made.bound,
         "gap": explanation.gap,
         "graph": json.loads(made.graph.to_json()),
-        # What waits has no price yet, and an inner join's would be another.
-        "marginal": None if others is None or query.branches else _marginal(query, others, registered),
+        "marginal": None if others is None else _marginal(query, others, registered),
     }
 
 
@@ -181,6 +179,7 @@ _WIDTHS = {
     ColumnType.TIMESTAMP: 8,
     ColumnType.DATE: 4,
     ColumnType.BINARY: 16,
+    ColumnType.INTERVAL: 8,
 }
 """Bytes of a value in an Arrow column; texts and binaries are taken to be short."""
 _ARRIVAL_BYTES = 8
@@ -223,11 +222,15 @@ def outlook(
         tuple(source.stream for source in store.inputs): kept_beyond(store, catalog)
         for store in alone.graph.stores
     }
+    waiting = {hold.stream.name: hold.stream.columns for hold in alone.graph.holds}
+    widths = {
+        name: _width(waiting.get(name) or catalog[name].columns) for one in added for name in one.streams
+    }
     stores = tuple(
         ForecastStore(
             one,
             widened(one.tuples, beyond.get(one.streams, 0.0)),
-            sum(measured.get(stream, _width(catalog[stream])) for stream in one.streams),
+            sum(measured.get(stream, widths[stream]) for stream in one.streams),
             all(stream in measured for stream in one.streams),
         )
         for one in added
@@ -237,8 +240,8 @@ def outlook(
     return Outlook(others.topology, stores, advise(compared, query))
 
 
-def _width(stream: Stream) -> float:
-    return _ARRIVAL_BYTES + sum(_WIDTHS[kind] for _, kind in stream.columns)
+def _width(columns: Iterable[tuple[str, ColumnType]]) -> float:
+    return _ARRIVAL_BYTES + sum(_WIDTHS[kind] for _, kind in columns)
 
 
 @dataclass(frozen=True, slots=True)

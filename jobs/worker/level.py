@@ -116,7 +116,7 @@ def work(
             inputs = tuple(bound.input for bound in rule.windows)
             answers = emit(index, rule.id, rule.emits, inputs, found, failed)
             later.extend(hold(index, answers, results, watermark_us, layouts))
-    later.extend(hold(index, _waited(index, level, frames, failed), results, watermark_us, layouts))
+    later.extend(hold(index, _waited(index, level, frames, failed, produced), results, watermark_us, layouts))
     for edge, parts in arrived.items():
         counted = _counted(index, index.edges[edge], frames[edge], state.partition, layouts)
         _count_received(index, index.edges[edge], parts, counted, tally)
@@ -135,12 +135,18 @@ def work(
 
 
 def _waited(
-    index: RuleIndex, level: int, frames: Mapping[str, pl.DataFrame], failed: FailedCalls
+    index: RuleIndex,
+    level: int,
+    frames: Mapping[str, pl.DataFrame],
+    failed: FailedCalls,
+    produced: dict[str, int],
 ) -> list[Result]:
-    """What has waited, and is now settled or a finished group."""
-    settled = [result for rule in index.settle_rules[level] for result in settle(index, rule, frames, failed)]
-    groups = [r for rule in index.aggregate_rules[level] for r in aggregate(index, rule, frames, failed)]
-    return settled + groups
+    """What has waited and is now final, counted by rule in `produced`."""
+    settled = {rule.id: settle(index, rule, frames, failed) for rule in index.settle_rules[level]}
+    groups = {rule.id: aggregate(index, rule, frames, failed) for rule in index.aggregate_rules[level]}
+    final = settled | groups
+    produced |= {rule: sum(one.table.height for one in made) for rule, made in final.items()}
+    return [result for made in final.values() for result in made]
 
 
 def _probed(

@@ -9,6 +9,8 @@ from random import Random
 from optimizer.algebra.expression import Expression
 from optimizer.algebra.render import to_sql
 from optimizer.logical.canonical_inputs import blank_ordinals
+from optimizer.logical.event_time.share import may_follow_from_windows
+from optimizer.statistics.defaults import is_assumed
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.observation.chains import partners
 from optimizer.statistics.observation.evidence import DECLARED
@@ -44,9 +46,12 @@ class Drawn:
 
     def selectivity(self, predicate: Expression) -> Interval | None:
         if predicate not in self._seen:
-            name = to_sql(blank_ordinals(predicate))
-            found = self._drawn(("selectivity", name), self.known.selectivity(predicate))
-            self._seen[predicate] = None if found is None else Interval.exactly(min(1.0, found.expected))
+            name, known = to_sql(blank_ordinals(predicate)), self.known.selectivity(predicate)
+            if may_follow_from_windows(predicate) and is_assumed(predicate, known):
+                self._seen[predicate] = known
+            else:
+                found = self._drawn(("selectivity", name), known)
+                self._seen[predicate] = None if found is None else Interval.exactly(min(1.0, found.expected))
         return self._seen[predicate]
 
     def step(self, chain: str) -> Interval | None:

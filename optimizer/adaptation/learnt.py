@@ -14,13 +14,14 @@ For each statistic the best evidence wins:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from optimizer.algebra.expression import Expression, columns_of, rename_inputs
+from optimizer.algebra.expression import Expression, columns_of, inputs_of, rename_inputs
 from optimizer.algebra.render import to_sql
 from optimizer.logical.canonical_inputs import blank_ordinals, canonical_names, conjuncts, sort_key, stream_of
+from optimizer.logical.event_time.share import event_time_condition
 from optimizer.logical.query import Query
 from optimizer.statistics.defaults import DefaultStatistics
 from optimizer.statistics.interval import Interval
@@ -165,7 +166,11 @@ def learn(
     streams = sorted({item.stream for query in queries for item in query.inputs})
     rates = [_rate(stream, declared, observed, memory, earlier) for stream in streams]
     predicates = _predicates(queries)
-    shares = [_share(p, declared, observed, memory, sample, earlier) for p in predicates]
+    times = frozenset() if memory is None else memory.event_times
+    shares = [
+        _share(p, declared, observed, memory, sample, earlier, is_of_windows=_is_of_windows(p, times))
+        for p in predicates
+    ]
     compared = sorted({(stream_of(c.input), c.name) for p in predicates for c in columns_of(p)})
     tops = [_top_share(*column, declared, sample, earlier) for column in compared]
     return LearntStatistics((*rates, *shares), tuple(top for top in tops if top is not None), memory)
@@ -230,6 +235,8 @@ def _share(
     memory: ObservedStatistics | None,
     sample: StatisticsProvider | None,
     earlier: LearntStatistics | None,
+    *,
+    is_of_windows: bool,
 ) -> Learnt:
     name = to_sql(blank_ordinals(predicate))
     seen = observed.selectivity(predicate) if observed is not None else None
@@ -239,12 +246,19 @@ def _share(
     before = earlier.find(predicate) if earlier is not None else None
     if seen is None and before is not None and before.source in ("observed", "remembered"):
         seen = before.interval
-    counted = sample.selectivity(predicate) if sample is not None else None
-    prior, otherwise = _otherwise(predicate, declared, counted, before)
+    # Pairs of a sample lie as far apart as they like; windows tell what is left of those inside them.
+    counted = sample.selectivity(predicate) if sample is not None and not is_of_windows else None
+    prior, otherwise = _otherwise(predicate, declared, counted, None if is_of_windows else before)
     stale = source == "remembered" and counted is not None and seen is not None and not _lies(seen, counted)
     if seen is not None and not stale and is_better(seen, prior):
         return _learnt(name, seen, source, predicate=predicate)
     return _learnt(name, prior, otherwise, predicate=predicate)
+
+
+def _is_of_windows(predicate: Expression, event_times: Collection[tuple[str, str]]) -> bool:
+    times = dict(event_times)
+    own = {name: times.get(stream_of(name), "") for name in inputs_of(predicate)}
+    return event_time_condition(predicate, own) is not None
 
 
 def _otherwise(

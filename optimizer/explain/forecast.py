@@ -11,10 +11,11 @@ from typing import Literal
 from optimizer.algebra.errors import Infeasible
 from optimizer.algebra.expression import Expression
 from optimizer.estimate import cost_of, estimate
+from optimizer.logical.event_time.share import may_follow_from_windows
 from optimizer.lower.to_graph import to_graph
-from optimizer.physical.at_once import at_once
 from optimizer.planner.plan import Plan
-from optimizer.statistics import DefaultStatistics, Interval, LayeredStatistics, StatisticsProvider
+from optimizer.statistics import Interval, StatisticsProvider
+from optimizer.statistics.defaults import is_assumed
 from optimizer.statistics.observation.chains import partners
 
 End = Literal["low", "expected", "high"]
@@ -35,7 +36,10 @@ class AtEnd:
         return self._at(self.known.rate(stream))
 
     def selectivity(self, predicate: Expression) -> Interval | None:
-        found = self._at(self.known.selectivity(predicate))
+        known = self.known.selectivity(predicate)
+        if may_follow_from_windows(predicate) and is_assumed(predicate, known):
+            return known
+        found = self._at(known)
         return None if found is None else Interval.exactly(min(1.0, found.expected))
 
     def step(self, chain: str) -> Interval | None:
@@ -91,7 +95,7 @@ def forecast(plan: Plan) -> StateForecast:
     interval for sampled and observed ones, the documented range for defaults.
     """
     low, expected, high = (
-        estimate(plan.graph, AtEnd(_known(plan), end), plan.context.horizon_s)
+        estimate(plan.graph, AtEnd(plan.context.with_defaults, end), plan.context.horizon_s)
         for end in ("low", "expected", "high")
     )
     stores = tuple((name, low.stores[name], high.stores[name]) for name in sorted(expected.stores))
@@ -147,7 +151,7 @@ def _beyond(wanted: Interval, have: Interval) -> Interval:
 
 def _held(plan: Plan) -> dict[str, tuple[tuple[str, ...], Interval]]:
     """Streams and tuples of every store, by a label of its relation and partitioning."""
-    known, horizon_s = _known(plan), plan.context.horizon_s
+    known, horizon_s = plan.context.with_defaults, plan.context.horizon_s
     low, expected, high = (
         estimate(plan.graph, AtEnd(known, end), horizon_s).stores for end in ("low", "expected", "high")
     )
@@ -156,7 +160,7 @@ def _held(plan: Plan) -> dict[str, tuple[tuple[str, ...], Interval]]:
             tuple(one.stream for one in store.inputs),
             Interval(low[store.id], expected[store.id], high[store.id]),
         )
-        for store in sorted(at_once(plan.graph).stores, key=lambda store: store.label)
+        for store in sorted(plan.graph.stores, key=lambda store: store.label)
     }
 
 
@@ -165,7 +169,7 @@ def robustness(plan: Plan) -> Robustness | None:
 
     None if nothing is uncertain. Takes two greedy optimizations.
     """
-    known = _known(plan)
+    known = plan.context.with_defaults
     uncertain = {stream.name: _width(known.rate(stream.name)) for stream in plan.translation.streams}
     forecasted = forecast(plan)
     if forecasted.low == forecasted.high or not plan.solution.orders:
@@ -176,10 +180,6 @@ def robustness(plan: Plan) -> Robustness | None:
         _regret(plan, AtEnd(known, "high")),
         widest if uncertain[widest] > 1 else None,
     )
-
-
-def _known(plan: Plan) -> StatisticsProvider:
-    return LayeredStatistics((plan.statistics, DefaultStatistics()))
 
 
 def _width(rate: Interval | None) -> float:

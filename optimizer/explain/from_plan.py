@@ -28,7 +28,6 @@ from optimizer.physical.graph import Edge, GraphStore, Grid, Grids, PhysicalGrap
 from optimizer.physical.rules import Emit, Equality, ProbeRule, SourceRule, StoreRule
 from optimizer.planner.plan import Plan
 from optimizer.search.pricing import CORES
-from optimizer.statistics import DefaultStatistics, LayeredStatistics
 
 
 def explain(plan: Plan, *, second_best: bool = False) -> Explanation:
@@ -68,8 +67,7 @@ class _Writer:
         self.pricing = plan.options.pricing
         self.loads: Loads | None = None
         if plan.options.cost == "cores":
-            known = LayeredStatistics((plan.statistics, DefaultStatistics()))
-            self.loads = loads(graph, known, plan.context.horizon_s)
+            self.loads = loads(graph, plan.context.with_defaults, plan.context.horizon_s)
         self.users: dict[str, frozenset[str]] = {}
         self.by_store: dict[str, list[ProbeRule]] = {}
         for rule in self.probes.values():
@@ -115,10 +113,9 @@ class _Writer:
         return CostInCores(cores, gb, latency_ms, CORES * cost.total)
 
     def _copy(self, identity: str) -> tuple[float, float]:
-        """Work and memory of a store; what waits has no price yet."""
+        """Work and memory of a store."""
         assert self.loads is not None
-        load = self.loads.copies.get(identity)
-        return (0.0, 0.0) if load is None else self.pricing.copy(load)
+        return self.pricing.copy(self.loads.copies[identity])
 
     def _rate(self, identity: str) -> float:
         estimate = self.estimates.get(identity)
@@ -127,8 +124,7 @@ class _Writer:
     def _cost(self, identity: str) -> float:
         """What the probes along an edge cost."""
         if self.loads is not None:
-            step = self.loads.steps.get(self.probes[identity].id)
-            return 0.0 if step is None else CORES * sum(self.pricing.step(step))
+            return CORES * sum(self.pricing.step(self.loads.steps[self.probes[identity].id]))
         estimate = self.estimates.get(identity)
         return 0.0 if estimate is None or estimate.cost is None else estimate.cost
 

@@ -6,10 +6,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from optimizer.explain.orders import OrderSearch, installed, pricing_of
+from optimizer.formulate.branches import expanded
 from optimizer.formulate.covering import covering_relations
 from optimizer.formulate.model import Translation
 from optimizer.logical.query import Query
-from optimizer.planner.plan import Plan
+from optimizer.lower.to_graph import to_graph
+from optimizer.planner.plan import Plan, with_branches
+from optimizer.planner.waiting import looks
 
 _MOST_INPUTS = 6
 """Of larger queries only their own relations are priced: each attempt takes as long as somebody waits."""
@@ -52,7 +55,8 @@ class MarginalCost:
         'reuses 3 of 4 steps of departures_in_wind and 1 of others'
         """
         if self.most_like is None:
-            return f"reuses none of its {self.steps} steps" if self.steps else "takes no steps"
+            many = f"{self.steps} step{'' if self.steps == 1 else 's'}"
+            return f"reuses none of its {many}" if self.steps else "takes no steps"
         others = self.reused_steps - self.most_like_reused
         more = f" and {others} of others" if others else ""
         return f"reuses {self.most_like_reused} of {self.most_like_steps} steps of {self.most_like}{more}"
@@ -68,6 +72,9 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
     cheapest order is found by Dijkstra's algorithm over the connected sub-queries. A full
     optimization can only be cheaper, because it may also change what runs.
 
+    The branches of a query with outer joins or groups are priced one by one, and what waits behind them as if
+    nothing of it was there: that is at most what it costs.
+
     Args:
         plan: the plan in use.
         query: in the plan's catalog; may have any name, also one in the plan.
@@ -75,6 +82,8 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
     Returns:
         Costs in the unit of the plan's `Options.pricing`.
     """
+    if query.branches:
+        return _of_branches(plan, query)
     plain = plan.context.translate([query])
     best = _priced(plan, query.name, plain)
     large = len(query.inputs) > _MOST_INPUTS
@@ -84,6 +93,29 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
         one = plan.context.translate([query], subsumption)
         best = min(best, _priced(plan, query.name, one), key=lambda priced: priced.probe)
     return replace(best, storage=_growth(plan, plain))
+
+
+def _of_branches(plan: Plan, query: Query) -> MarginalCost:
+    """What a query costs at most whose branches are answered one by one."""
+    joins, branches = expanded([query], plan.catalog)
+    parts = [marginal_cost(plan, one) for one in joins]
+    likest = max(parts, key=lambda part: part.most_like_reused)
+    forest, _ = plan.context.solve(joins)
+    graph, waits = with_branches(to_graph(forest, method=plan.method), branches, plan.context)
+    probe = sum(part.probe for part in parts) + waits.probe - waits.written
+    total = plan.cost.probe
+    there = installed(plan).copies
+    return replace(
+        likest,
+        query=query.name,
+        probe=probe,
+        storage=_growth(plan, plan.context.translate(joins)) + waits.storage,
+        probe_share=probe / total if total > 0 else None,
+        new_stores=tuple(stream.name for stream in graph.streams if stream.name not in there),
+        steps=sum(part.steps for part in parts) + len(looks(graph)),
+        reused_steps=sum(part.reused_steps for part in parts),
+        exact=False,
+    )
 
 
 def _growth(plan: Plan, one: Translation) -> float:
@@ -126,7 +158,7 @@ def _priced(plan: Plan, name: str, one: Translation) -> MarginalCost:
         new_stores=tuple(new),
         steps=len(steps),
         reused_steps=len(reused),
-        most_like=like,
+        most_like=None if like is None else plan.names.get(like, like),
         most_like_steps=there.steps_of[like] if like else 0,
         most_like_reused=overlap[like] if like else 0,
         exact=search.exact,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from optimizer.algebra.expression import Column, columns_of
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
+from optimizer.logical.deadlines import waits
 from optimizer.logical.query import Branch, Output, Query
 
 
@@ -63,6 +64,17 @@ def _held(branch: Branch, catalog: Catalog) -> tuple[Output, ...]:
         read |= {column for column in columns_of(expression) if column.input in aliases}
     ordered = sorted(read, key=lambda column: (column.input, column.name))
     return tuple(Output(held_column(column), column) for column in ordered)
+
+
+def looked_into_for_ever(branches: Iterable[Planned], catalog: Catalog) -> frozenset[str]:
+    """The streams in which partners of what waits may be of any age."""
+    return frozenset(
+        item.stream
+        for one in branches
+        for absence in one.branch.absences
+        for item, wait in zip(absence.inputs, waits(one.branch, absence, catalog), strict=True)
+        if wait.back_us is None
+    )
 
 
 def held_column(column: Column) -> str:

@@ -13,14 +13,16 @@ from optimizer.algebra.expression import Call, Column, Expression, columns_of, i
 from optimizer.formulate.model import Conjunction, Occurrence, QueryTerms, Retain, Translation, Variant, over
 from optimizer.logical.canonical_inputs import canonical_names, sort_key
 from optimizer.logical.catalog import Catalog
+from optimizer.logical.event_time.share import window_share
 from optimizer.logical.query import Query
 from optimizer.logical.retention import with_retentions
 from optimizer.physical.equalities import hashes_agree
 from optimizer.physical.rules import WindowBound
-from optimizer.search.cost_model import tasks_for
+from optimizer.search.cost_model import lasting_s, tasks_for
 from optimizer.search.problem import Attribute, JoinPredicate, JoinQuery, Problem, ReadColumn, Relation
 from optimizer.search.widths import width
 from optimizer.statistics import DefaultStatistics, LayeredStatistics, StatisticsProvider
+from optimizer.statistics.defaults import is_assumed
 from optimizer.udf.measure import costs_us
 from optimizer.udf.pair_cost import pair_cost
 
@@ -107,7 +109,7 @@ def to_problem(
         relations = tuple(replace(one, tasks=parallelism[one.stream]) for one in relations)
     problem = Problem(
         relations=relations,
-        predicates=_predicates(joins, known, catalog),
+        predicates=_predicates(joins, known, catalog, horizon_s),
         queries=tuple(
             JoinQuery(t.query.name, t.relations, frozenset(identity for identity, _ in t.predicates))
             for t in joins
@@ -249,16 +251,24 @@ def _expected(predicate: Expression, known: StatisticsProvider) -> float:
 
 
 def _predicates(
-    joins: Iterable[QueryTerms], known: StatisticsProvider, catalog: Catalog
+    joins: Iterable[QueryTerms], known: StatisticsProvider, catalog: Catalog, horizon_s: float
 ) -> tuple[JoinPredicate, ...]:
     found: dict[str, JoinPredicate] = {}
     for terms in joins:
         served = {variant.own.input: variant.served_by.id for variant in terms.variants}
+        times = {variant.own.input: catalog[variant.own.stream].event_time for variant in terms.variants}
+        windows_s = {
+            variant.own.input: lasting_s(variant.served_by.window.seconds, horizon_s)
+            for variant in terms.variants
+        }
         for identity, expression in terms.predicates:
+            within = None
+            if is_assumed(expression, known.selectivity(expression)):
+                within = window_share(expression, times, windows_s)
             found[identity] = JoinPredicate(
                 id=identity,
                 relations=frozenset(served[name] for name in inputs_of(expression)),
-                selectivity=_expected(expression, known),
+                selectivity=_expected(expression, known) if within is None else within,
                 equality=_equality(expression, served),
                 pair_cost=pair_cost(expression, costs_us(catalog.functions, expression)),
             )

@@ -12,7 +12,7 @@ see `busiest_share`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -39,7 +39,11 @@ _MANY_PER_TASK = 32
 
 
 def choose_slices(
-    graph: PhysicalGraph, solution: Solution, options: Options, batch_s: float = 0.0
+    graph: PhysicalGraph,
+    solution: Solution,
+    options: Options,
+    batch_s: float = 0.0,
+    unbounded: Collection[str] = (),
 ) -> tuple[PhysicalGraph, Solution]:
     """Slice the stores whose broadcast probes become cheaper by it.
 
@@ -53,6 +57,8 @@ def choose_slices(
         solution: at the cost of `graph`.
         options: the planning's.
         batch_s: event time that a batch spans, seconds; 0 if nothing is known, which favours broadcasts.
+        unbounded: streams of which stores will have to keep everything; nothing says how wide their slices
+            would be.
 
     Source: PSP, sections 5.1 and 5.2; the search over counts replaces the derivative of equation 5, because
     tasks and slices are whole numbers.
@@ -62,7 +68,9 @@ def choose_slices(
     chosen: dict[str, Slices] = {}
     for store in graph.stores:
         probes = _probes(graph, store)
-        if store.partitioning is None and store.tasks > 1 and _can_be_sliced(store) and probes:
+        if store.partitioning is not None or store.tasks == 1 or store.inputs[0].stream in unbounded:
+            continue
+        if _can_be_sliced(store) and probes:
             best = _best(store, probes, batch_s)
             if best is not None:
                 chosen[store.id] = best

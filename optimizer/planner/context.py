@@ -18,7 +18,7 @@ from optimizer.lower.store_layouts import Copies, grow_with_copies, kept_columns
 from optimizer.methods import METHODS
 from optimizer.methods.heuristic.reroute import rerouted
 from optimizer.search.problem import Cost, Options, Solution, Status
-from optimizer.statistics import StatisticsProvider
+from optimizer.statistics import DefaultStatistics, LayeredStatistics, StatisticsProvider
 
 _REROUTINGS = 3
 """Times that orders are routed anew around the copies that shared stores keep; each may change these."""
@@ -41,6 +41,11 @@ class PlanningContext:
     """Seconds of event time that one batch spans; 0 if unknown."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """SQL by query name, to be shown with the plan."""
+
+    @property
+    def with_defaults(self) -> StatisticsProvider:
+        """What is known, with the documented guesses below it."""
+        return LayeredStatistics((self.known, DefaultStatistics()))
 
     def translate(self, queries: Sequence[Query], subsumption: Subsumption | None = None) -> Translation:
         """The problem of answering the queries together."""

@@ -9,7 +9,7 @@ from math import log2
 from time import perf_counter
 
 from optimizer.estimate import estimate
-from optimizer.formulate.branches import Planned, expanded
+from optimizer.formulate.branches import Planned, expanded, looked_into_for_ever
 from optimizer.formulate.model import Retain, Translation, conditions_of
 from optimizer.formulate.source_load import source_load
 from optimizer.logical.catalog import Catalog
@@ -29,9 +29,9 @@ from optimizer.planner.components import QueryComponent, answers, answers_alone,
 from optimizer.planner.context import SOLVING_PHASES, PlanningContext, stage_name
 from optimizer.planner.memory_price import Needs, PricedMemory, Within, plan_within
 from optimizer.planner.plan_in_use import CompatibilityKey, Running
+from optimizer.planner.waiting import NOTHING, Waiting, waiting, with_estimates
 from optimizer.search.problem import Cost, Options, Solution, Status
 from optimizer.statistics import (
-    DefaultStatistics,
     LayeredStatistics,
     StatisticsProvider,
     statistics_of_workload,
@@ -70,13 +70,18 @@ class Plan:
     """Wall time of planning, all of it."""
     branches: tuple[Planned, ...] = ()
     """The queries that stand for branches of others."""
+    waits: Waiting = NOTHING
+    """What those add that wait."""
     memory: PricedMemory | None = None
     """What `Options.memory_limit` did to it; None without one, or by messages."""
 
     @property
     def cost(self) -> Cost:
         """In the unit of `Options.pricing`, with what any plan of the queries costs."""
-        return with_overhead(self.solution.cost, self._overhead)
+        joins = with_overhead(self.solution.cost, self._overhead)
+        return replace(
+            joins, probe=joins.probe + self.waits.probe, storage=joins.storage + self.waits.storage
+        )
 
     @cached_property
     def _overhead(self) -> float:
@@ -86,9 +91,8 @@ class Plan:
     def messages(self) -> Cost:
         """What the plan costs by the literature's formulas."""
         if self.options.cost == "messages":
-            return self.solution.cost
-        known = LayeredStatistics((self.statistics, DefaultStatistics()))
-        does = estimate(self.graph, known, self.context.horizon_s)
+            return self.cost
+        does = estimate(self.graph, self.context.with_defaults, self.context.horizon_s)
         return Cost(does.probe, does.stored, self.solution.cost.latency)
 
     @cached_property
@@ -103,7 +107,7 @@ class Plan:
         proves = all(part.solution.bound is not None for part in self.components)
         if self.solution.bound is not None:
             # Sums in another order differ in their last bits.
-            return min(self.solution.bound + self._overhead, self.cost.total)
+            return min(self.solution.bound + self._overhead + self.waits.least, self.cost.total)
         if not proves:
             return None
         problems = [
@@ -113,14 +117,15 @@ class Plan:
         if found > self.solution.cost.total * (1 + 1e-9):
             # Queries leave what they share earlier than any program weighs: see `grow_with_copies`.
             found = least(self.translation, self.options)
-        return min(found + self._overhead, self.cost.total)
+        return min(found + self._overhead + self.waits.least, self.cost.total)
 
     def by_messages(self) -> Plan:
         """The same plan, priced by the literature's formulas."""
         if self.options.cost == "messages":
             return self
         context = replace(self.context, options=replace(self.options, cost="messages"))
-        return replace(self, solution=replace(self.solution, cost=self.messages, bound=None), context=context)
+        solution = replace(self.solution, cost=self.messages, bound=None)
+        return replace(self, solution=solution, context=context, waits=NOTHING)
 
     @property
     def gap(self) -> float | None:
@@ -134,16 +139,21 @@ class Plan:
         It takes as many optimizations as there are queries, so re-planning never asks for it.
         """
         known = {part.queries[0].name: part.solution for part in self.components if len(part.queries) == 1}
-        whole = {one.conjunctive.name: one.query.name for one in self.branches}
+        held = {one.query.name: [o for o in self.branches if o.query is one.query] for one in self.branches}
         asked: dict[str, list[Query]] = {}
         for query in self.queries:
-            asked.setdefault(whole.get(query.name, query.name), []).append(query)
+            asked.setdefault(self.names.get(query.name, query.name), []).append(query)
         found, priced = [], self.options.cost == "cores"
         for name, parts in sorted(asked.items()):
-            one = known.get(parts[0].name) if len(parts) == 1 else None
-            own = one or self.context.solve(parts)[1]
+            one = known.get(parts[0].name) if len(parts) == 1 and name not in held else None
+            if one is None:
+                forest, one = self.context.solve(parts)
             fixed = overhead(self.context.translate(parts), self.options) if priced else 0.0
-            found.append(Alone(name, with_overhead(own.cost, fixed), own.status is Status.OPTIMAL))
+            cost = with_overhead(one.cost, fixed)
+            if name in held:
+                more = with_branches(to_graph(forest, method=self.method), held[name], self.context)[1]
+                cost = replace(cost, probe=cost.probe + more.probe, storage=cost.storage + more.storage)
+            found.append(Alone(name, cost, one.status is Status.OPTIMAL))
         return tuple(found)
 
     @property
@@ -154,6 +164,11 @@ class Plan:
     @property
     def queries(self) -> tuple[Query, ...]:
         return tuple(terms.query for terms in self.translation.queries)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """By the name of a conjunctive query that stands for a branch: whose branch it is."""
+        return {one.conjunctive.name: one.query.name for one in self.branches}
 
     @property
     def status(self) -> Status:
@@ -198,7 +213,8 @@ def with_overhead(cost: Cost, more: float) -> Cost:
 
 def slice_stores(plan: Plan) -> Plan:
     """Cut stores into slices of event time where that spreads probes' work better."""
-    graph, solution = choose_slices(plan.graph, plan.solution, plan.options, plan.context.batch_s)
+    unbounded = looked_into_for_ever(plan.branches, plan.catalog)
+    graph, solution = choose_slices(plan.graph, plan.solution, plan.options, plan.context.batch_s, unbounded)
     return replace(plan, graph=graph, solution=solution)
 
 
@@ -303,26 +319,39 @@ def _planned(
         made = lower_apart(context, answers_alone(context, queries, before, stage), stage)
     else:
         made = lower_together(context, answers(context, queries, before, stage), stage)
+    made = replace(made, branches=branches)
     behind = STAGES if stage is None else STAGES[: STAGES.index(stage) + 1]
     for phase in LAYOUT_PHASES:
         if stage_name(phase) in behind:
             made = phase(made)
     validate(made.graph, {terms.query.name: conditions_of(terms) for terms in made.translation.queries})
-    graph = with_holds(
-        made.graph,
+    graph, waits = with_branches(made.graph, branches, context)
+    return replace(
+        made,
+        graph=graph,
+        context=replace(context, copies={}),
+        seconds=perf_counter() - began,
+        waits=waits,
+    )
+
+
+def with_branches(
+    joins: PhysicalGraph, branches: Sequence[Planned], context: PlanningContext
+) -> tuple[PhysicalGraph, Waiting]:
+    """The graph of joins with what waits behind them, and what that costs."""
+    if not branches:
+        return joins, NOTHING
+    written = with_holds(
+        joins,
         branches,
         context.catalog,
         retain=context.retain,
         tasks=context.tasks,
         texts=context.texts,
     )
-    return replace(
-        made,
-        graph=graph,
-        context=replace(context, copies={}),
-        seconds=perf_counter() - began,
-        branches=branches,
-    )
+    known = context.with_defaults
+    more = waiting(joins, written, known, context.options, context.horizon_s)
+    return with_estimates(written, known, context.horizon_s), more
 
 
 def priced(options: Options, within: Within) -> Options:

@@ -84,6 +84,11 @@ def default_selectivity(predicate: Expression) -> Interval:
     return _of_comparison(predicate)
 
 
+def is_assumed(predicate: Expression, known: Interval | None) -> bool:
+    """True if nothing better than the table is known of a predicate."""
+    return known is None or known == default_selectivity(predicate)
+
+
 def _of_comparison(predicate: Call) -> Interval:
     with_constant = any(isinstance(argument, Literal) for argument in predicate.arguments)
     if predicate.function == "eq":

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from optimizer.algebra.digest import digest
-from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.physical.rules import ProbeRule, SourceRule
+from optimizer.physical.rules import DueRule, ProbeRule, SourceRule
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.provider import StatisticsProvider
 
@@ -27,13 +26,12 @@ def partners(statistics: StatisticsProvider, chain: str) -> Interval | None:
 
 
 def chains(graph: PhysicalGraph) -> dict[str, str]:
-    """The identity of what each source and probe rule makes, by rule.
+    """The identity of what each source, due and probe rule makes, by rule.
 
-    It has the start with its filter, then step by step the stream (or the materialized result), its window
-    and what is checked; partitionings and numbers of tasks have no part in it. Trees of
-    what waited have none.
+    It has the start with its filter (or what waited), then step by step the stream (or the materialized
+    result), its window and what is checked; partitionings and numbers of tasks have no part in it.
     """
-    graph = at_once(graph)
+    holds = {hold.name: hold.store for hold in graph.holds}
     origins = {edge.id: edge.origin for edge in graph.edges}
     stores = {store.id: store for store in graph.stores}
     rules = {rule.id: rule for rule in graph.rules}
@@ -45,6 +43,8 @@ def chains(graph: PhysicalGraph) -> dict[str, str]:
         rule = rules[identity]
         if isinstance(rule, SourceRule):
             made = digest("c", rule.stream, rule.input, rule.filter)
+        elif isinstance(rule, DueRule):
+            made = digest("c", "due", holds[rule.hold])
         elif isinstance(rule, ProbeRule):
             store = stores[rule.store]
             partner = (
@@ -53,10 +53,12 @@ def chains(graph: PhysicalGraph) -> dict[str, str]:
                 else (store.id, rule.renames)
             )
             checked = frozenset({*rule.equalities, *rule.predicates})
-            made = digest("c", chain(origins[rule.edge]), partner, checked)
+            newest = [rule.newest] if rule.newest else []
+            made = digest("c", chain(origins[rule.edge]), partner, checked, *newest)
         else:
-            raise ValueError(f"nothing leaves the store rule {identity}")
+            raise ValueError(f"no probe begins with the {rule.kind} rule {identity}")
         found[identity] = made
         return made
 
-    return {rule.id: chain(rule.id) for rule in graph.rules if isinstance(rule, SourceRule | ProbeRule)}
+    walked = (rule.id for rule in graph.rules if isinstance(rule, SourceRule | DueRule | ProbeRule))
+    return {rule: chain(rule) for rule in walked}

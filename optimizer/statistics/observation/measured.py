@@ -53,15 +53,15 @@ def observe(graph: PhysicalGraph, measured: Measured) -> ObservedStatistics:
       of the query evaluate the same predicates, as in a two-way join.
 
     Probes of materialized results tell nothing new about predicates, as the orders that feed them do; of
-    themselves they tell what they multiply their input by, as every step does.
+    themselves they tell what they multiply their input by, as every step does. So do steps that look for
+    partners of what waited: these lie on both sides of it, and of some only the newest counts.
 
     Raises:
         ValueError: the span is empty.
     """
     if measured.seconds <= 0:
         raise ValueError(f"a span of {measured.seconds} s of event time tells no rates")
-    graph = at_once(graph)
-    steps = [*_filters(graph, measured), *_probes(graph, measured)]
+    steps = [*_filters(graph, measured), *_waited(graph, measured), *_probes(at_once(graph), measured)]
     return ObservedStatistics(
         steps=tuple(steps),
         rates={
@@ -83,6 +83,22 @@ def _filters(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
         for rule in graph.rules
         if isinstance(rule, SourceRule) and rule.filter is not None and _produced(rule, measured) is not None
     ]
+
+
+def _waited(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:
+    """What steps behind holds multiply their input by."""
+    if not graph.holds:
+        return []
+    at_arrival = {rule.id for rule in at_once(graph).rules}
+    chain, found = chains(graph), []
+    for rule in graph.rules:
+        if not isinstance(rule, ProbeRule) or rule.id in at_arrival:
+            continue
+        arrived, matched = measured.edges.get(rule.edge, 0), _produced(rule, measured)
+        if arrived and matched is not None:
+            start, joined = stream_of(rule.start), Evidence(arrived, matched)
+            found.append(ObservedStep(start, (), 0, matched, chain[rule.id], joined=joined))
+    return found
 
 
 def _probes(graph: PhysicalGraph, measured: Measured) -> list[ObservedStep]:

@@ -56,7 +56,6 @@ def test_beside_a_topology_windows_are_advised(
 def test_a_query_that_waits_has_an_outlook_too(
     as_outsider: Client, post: Post, topology: Topology, bus: redis.Redis
 ) -> None:
-    """What waits has no price yet: no number is told rather than that of an inner join."""
     sql = (
         "SELECT d.flight FROM departures [RANGE 1 HOUR] AS d WHERE NOT EXISTS "
         "(SELECT 1 FROM arrivals [RANGE 1 HOUR] AS a WHERE a.tail = d.tail)"
@@ -64,9 +63,14 @@ def test_a_query_that_waits_has_an_outlook_too(
     told = post(as_outsider, "/api/sql/outlook/", {"sql": sql})
     assert told.status_code == 200
     assert told.json()["advice"] == []
+    stores = {one["label"]: one for one in told.json()["stores"]}
+    (waiting,) = (one for label, one in stores.items() if "without" in label)
+    assert waiting["tuples"]["expected"] > 0
     explained = post(as_outsider, "/api/sql/explain/", {"sql": sql})
     assert explained.status_code == 200
-    assert explained.json()["marginal"] is None
+    marginal = explained.json()["marginal"]
+    assert marginal["cost"]["probe"] > 0
+    assert marginal["reuse"] == "reuses none of its 1 step"
     validated = post(as_outsider, "/api/sql/validate/", {"sql": sql}).json()
     assert [hint["code"] for hint in validated["hints"]] == ["deadline"]
 

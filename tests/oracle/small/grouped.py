@@ -88,6 +88,9 @@ def grouped(chance: Dice, query: SmallQuery) -> SmallQuery:
     if keys and chance.random() < 0.3:
         position = chance.randrange(1 + len(keys) + len(aggregates))
         first = position, chance.random() < 0.5, chance.choice((1, 1, 2, 3))
+    # Beside a LIMIT one bucket is written, not a second one such as DATE_TRUNC('month', a.ts).
+    if any(outputs[n].kind is T.TIMESTAMP and "(" in outputs[n].text() for n in keys):
+        first = None
     made = Grouped(time, size_us, slide_us, keys, tuple(aggregates), having, first)
     return replace(query, outputs=tuple(outputs), grouped=made)
 

@@ -8,9 +8,13 @@ import pytest
 from pydantic import TypeAdapter
 
 from optimizer.adaptation import LearntStatistics, learn, most_moved
-from optimizer.algebra.expression import Expression
+from optimizer.adaptation.draws import Drawn
+from optimizer.algebra.expression import Expression, columns_of
+from optimizer.explain.forecast import AtEnd
+from optimizer.physical.rules import ProbeRule
+from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
-from optimizer.statistics import FixedStatistics, Interval
+from optimizer.statistics import FixedStatistics, Interval, LayeredStatistics, ObservedStatistics
 from tests.unit.planning import clash
 
 QUERY = clash.queries()[0]
@@ -76,6 +80,24 @@ def test_a_sample_beats_a_default() -> None:
     known = learn([QUERY], FixedStatistics(), None, Said(S_T, Interval(0.0, 0.001, 0.002)))
     assert source(known, S_T) == ("sampled", 0.001)
     assert source(known, R_S) == ("assumed", 0.01)
+
+
+def test_a_sample_is_not_asked_how_far_apart_tuples_lie() -> None:
+    """Its pairs are of any age; those that a plan compares lie in windows, which follow from conditions."""
+    near = "s.at >= r.at AND s.at <= r.at + INTERVAL 10 SECONDS"
+    query = parse_query(f"SELECT r.b FROM r, s WHERE r.b = s.b AND {near}", "q", clash.CATALOG)
+    later = next(p for p in query.predicates if "at" in {c.name for c in columns_of(p)})
+    seen = ObservedStatistics(event_times=frozenset({("r", "at"), ("s", "at")}))
+    known = learn([query], FixedStatistics(), seen, Said(later, Interval(0.0, 0.001, 0.002)))
+    assert source(known, later)[0] == "assumed"
+    rate = {"r": 10.0, "s": 10.0}
+    for uncertain in (known, Drawn(known, 3), AtEnd(known, "low"), AtEnd(known, "high")):
+        made = plan([query], clash.CATALOG, LayeredStatistics((FixedStatistics(rate), uncertain)))
+        keys = [uncertain.selectivity(p) for p in query.predicates if "b" in {c.name for c in columns_of(p)}]
+        assert keys[0] is not None
+        told = {one.id: one.tuples_per_second or 0.0 for one in made.graph.estimates}
+        steps = [told[rule.id] for rule in made.graph.rules if isinstance(rule, ProbeRule)]
+        assert max(steps) == pytest.approx(10.0 * 10.0 * 10.0 * keys[0].expected)
 
 
 def test_what_is_known_survives_a_document() -> None:

@@ -144,6 +144,15 @@ def test_a_store_that_some_probes_reach_by_key_is_not_sliced() -> None:
     assert slices_of(planned(BAND, WIDE), "r") is None
 
 
+def test_a_store_in_which_what_waited_looks_for_ever_is_not_sliced() -> None:
+    """It keeps everything for that, so nothing says how wide a slice would be."""
+    looked = "SELECT r.b FROM r [RANGE 10 SECONDS] WHERE r.k IN (SELECT s.k FROM s)"
+    assert slices_of(planned(BAND)) is not None
+    graph = planned(BAND, looked)
+    assert slices_of(graph) is None
+    assert UNBOUNDED in store_of(graph, "s").retention
+
+
 def test_a_capacity_of_tasks_leaves_no_room_for_slices() -> None:
     """At any moment one task takes all new tuples of a store that is cut into slices."""
     query = parse_query(BAND, "q", catalog())

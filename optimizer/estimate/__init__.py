@@ -1,0 +1,11 @@
+"""What a graph does under given statistics, and what that costs.
+
+A plan is chosen for the statistics of its day. To compare the plan in use with another one, both
+are estimated under the same statistics, from the graph alone: so it works for any plan, whoever made
+it and however long ago.
+"""
+
+from optimizer.estimate.flow import Estimated, estimate
+from optimizer.estimate.loads import Loads, cost_of, loads
+
+__all__ = ["Estimated", "Loads", "cost_of", "estimate", "loads"]

@@ -1,0 +1,189 @@
+"""What a graph's steps and stores do, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import prod
+
+from optimizer.algebra.expression import Column, Expression, columns_of
+from optimizer.algebra.types import ColumnType
+from optimizer.estimate.flow import Flow, estimate
+from optimizer.physical.fanout import fanout
+from optimizer.physical.graph import Edge, GraphStore, PhysicalGraph
+from optimizer.physical.rules import (
+    AggregateRule,
+    Emit,
+    ProbeRule,
+    Rule,
+    SettleRule,
+    SourceRule,
+    StoreRule,
+    received_on,
+)
+from optimizer.search.pricing import COMPACTED, CopyLoad, Pricing, SourceLoad, StepLoad
+from optimizer.search.problem import Options
+from optimizer.search.widths import POSITION_BYTES, TEXT_BYTES, width
+from optimizer.statistics.provider import StatisticsProvider
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """What the elements of a graph do, as a `Pricing` wants to know it."""
+
+    steps: dict[str, StepLoad]
+    """By rule that receives tuples and is no store's."""
+    copies: dict[str, CopyLoad]
+    """By store."""
+    source: SourceLoad
+
+    def cost(self, pricing: Pricing) -> float:
+        """The graph's total cost in the pricing's unit."""
+        return self.work(pricing) + pricing.memory * self.memory(pricing)
+
+    def work(self, pricing: Pricing) -> float:
+        """What the graph does, in the pricing's unit."""
+        steps = sum(sum(pricing.step(load)) for load in self.steps.values())
+        return pricing.source(self.source) + steps + sum(pricing.copy(c)[0] for c in self.copies.values())
+
+    def memory(self, pricing: Pricing) -> float:
+        """What the graph keeps, in the pricing's amounts of memory."""
+        return sum(pricing.copy(load)[1] for load in self.copies.values())
+
+
+def loads(
+    graph: PhysicalGraph,
+    statistics: StatisticsProvider,
+    horizon_s: float = 3600.0,
+    text_bytes: float = TEXT_BYTES,
+) -> Loads:
+    """What the graph's steps and stores do under given statistics.
+
+    Args:
+        text_bytes: mean length of texts.
+    """
+    return _Loading(Flow(graph, statistics, horizon_s), text_bytes).loads()
+
+
+def cost_of(
+    graph: PhysicalGraph, statistics: StatisticsProvider, options: Options, horizon_s: float = 3600.0
+) -> float:
+    """What a graph costs under given statistics, as `Options.pricing` says."""
+    if options.cost == "cores":
+        return loads(graph, statistics, horizon_s).cost(options.pricing)
+    return estimate(graph, statistics, horizon_s).cost(options.probe_weight, options.storage_weight)
+
+
+@dataclass(slots=True)
+class _Loading:
+    flow: Flow
+    text_bytes: float
+    edges: dict[str, Edge] = field(init=False)
+    types: dict[tuple[str, str], ColumnType] = field(init=False)
+
+    def __post_init__(self) -> None:
+        graph = self.flow.graph
+        self.edges = {edge.id: edge for edge in graph.edges}
+        streams = (*graph.streams, *(hold.stream for hold in graph.holds))
+        self.types = {(s.name, name): kind for s in streams for name, kind in s.columns}
+
+    def loads(self) -> Loads:
+        rules, copies = self.flow.graph.rules, self.flow.graph.stores
+        steps = {rule.id: self._step(rule) for rule in rules if isinstance(rule, ProbeRule)}
+        ends = {r.id: self._end(r) for r in rules if isinstance(r, SettleRule | AggregateRule)}
+        return Loads(steps | ends, {store.id: self._copy(store) for store in copies}, self._source())
+
+    def _source(self) -> SourceLoad:
+        flow, graph = self.flow, self.flow.graph
+        answering = [
+            (flow.produced(rule.id), self._made_bytes(rule), len(self._results(rule)))
+            for rule in graph.rules
+            if self._results(rule)
+        ]
+        read = {stream.name: 0.0 for stream in graph.streams}
+        for rule in graph.rules:
+            if isinstance(rule, SourceRule):
+                read[rule.stream] = max(read[rule.stream], self._made_bytes(rule))
+        rates = {name: flow.rate(name) for name in read}
+        return SourceLoad(
+            streams=tuple(rates.values()),
+            sources=tuple(flow.produced(rule.id) for rule in graph.rules if isinstance(rule, SourceRule)),
+            read_bytes=sum(rate * read[name] for name, rate in rates.items()),
+            results=sum(rate * count for rate, _, count in answering),
+            result_bytes=sum(rate * size * count for rate, size, count in answering),
+            leaves=tuple(rate for rate, _, count in answering for _ in range(count)),
+        )
+
+    def _copy(self, store: GraphStore) -> CopyLoad:
+        return CopyLoad(
+            tuples=self.flow.held(store.id),
+            inserted=self.flow.stored_rate(store.id) * store.copies,
+            bytes=self._bytes_of(
+                Column(one.input, name, self.types[one.stream, name])
+                for one in store.inputs
+                for name in one.columns
+            ),
+            tasks=store.tasks,
+            is_base=store.is_base,
+        )
+
+    def _step(self, rule: ProbeRule) -> StepLoad:
+        flow, edge = self.flow, self.edges[rule.edge]
+        store = flow.stores[rule.store]
+        inserted = flow.stored_rate(store.id)
+        if store.is_base:
+            held_s = flow.asked_s(rule)
+        else:
+            held_s = COMPACTED * flow.in_one_copy(store.id) / inserted if inserted > 0 else 0.0
+        equalities = [equality.condition for equality in rule.equalities]
+        # Without keys pairs are found along the most selective condition, or all are formed.
+        selecting: list[Expression] = [*equalities] or list(rule.predicates)
+        shares = [flow.share_in(condition, rule) for condition in selecting]
+        copies = fanout(edge, store, rule)
+        return StepLoad(
+            arriving=flow.produced(edge.origin) * copies,
+            made=flow.produced(rule.id),
+            equal=(prod(shares) if equalities else min(shares, default=1.0)) / copies,
+            evaluated=flow.evaluation(rule),
+            inserted=inserted,
+            held_s=held_s,
+            tasks=store.tasks,
+            checks=bool(rule.predicates),
+            arriving_bytes=self._bytes_of(edge.columns),
+            made_bytes=self._made_bytes(rule),
+        )
+
+    def _end(self, rule: SettleRule | AggregateRule) -> StepLoad:
+        """What a rule does that finishes what waited: it meets no stored tuples."""
+        arriving = [(self.edges[e], self.flow.produced(self.edges[e].origin)) for e in received_on(rule)]
+        total = sum(rate for _, rate in arriving)
+        size = sum(rate * self._bytes_of(edge.columns) for edge, rate in arriving)
+        return StepLoad(
+            arriving=total,
+            made=self.flow.produced(rule.id),
+            equal=0.0,
+            evaluated=0.0,
+            inserted=0.0,
+            held_s=0.0,
+            tasks=self.flow.stores[self.edges[rule.edge].target].tasks,
+            checks=any(leaf.residuals for leaf in rule.emits),
+            arriving_bytes=size / total if total > 0 else 0.0,
+            made_bytes=self._made_bytes(rule),
+        )
+
+    def _results(self, rule: Rule) -> list[Emit]:
+        """The leaves that answer a query at once; others only keep what waits."""
+        if isinstance(rule, StoreRule):
+            return []
+        return [leaf for leaf in rule.emits if leaf.query not in self.flow.holds]
+
+    def _made_bytes(self, rule: Rule) -> float:
+        if isinstance(rule, StoreRule):
+            return 0.0
+        sent = {column for edge in rule.out for column in self.edges[edge].columns}
+        for leaf in rule.emits:
+            sent |= {column for _, value in leaf.outputs for column in columns_of(value)}
+        return self._bytes_of(sent)
+
+    def _bytes_of(self, columns: Iterable[Column]) -> float:
+        return POSITION_BYTES + sum(width(column.type, self.text_bytes) for column in columns)
