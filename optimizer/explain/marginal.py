@@ -11,8 +11,8 @@ from optimizer.formulate.covering import covering_relations
 from optimizer.formulate.model import Translation
 from optimizer.logical.query import Query
 from optimizer.lower.to_graph import to_graph
-from optimizer.planner.plan import Plan, with_branches
-from optimizer.planner.waiting import looks
+from optimizer.planner.plan import Plan
+from optimizer.planner.waiting import looks, with_branches
 
 _MOST_INPUTS = 6
 """Of larger queries only their own relations are priced: each attempt takes as long as somebody waits."""

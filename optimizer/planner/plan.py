@@ -15,7 +15,6 @@ from optimizer.formulate.source_load import source_load
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.lower.grow import grow
-from optimizer.lower.holds import with_holds
 from optimizer.lower.individual import together, translations_together
 from optimizer.lower.probe_forest import Forest
 from optimizer.lower.store_layouts import grow_with_copies, least
@@ -29,7 +28,7 @@ from optimizer.planner.components import QueryComponent, answers, answers_alone,
 from optimizer.planner.context import SOLVING_PHASES, PlanningContext, stage_name
 from optimizer.planner.memory_price import Needs, PricedMemory, Within, plan_within
 from optimizer.planner.plan_in_use import CompatibilityKey, Running
-from optimizer.planner.waiting import NOTHING, Waiting, waiting, with_estimates
+from optimizer.planner.waiting import NOTHING, Waiting, with_branches
 from optimizer.search.problem import Cost, Options, Solution, Status
 from optimizer.statistics import (
     LayeredStatistics,
@@ -333,25 +332,6 @@ def _planned(
         seconds=perf_counter() - began,
         waits=waits,
     )
-
-
-def with_branches(
-    joins: PhysicalGraph, branches: Sequence[Planned], context: PlanningContext
-) -> tuple[PhysicalGraph, Waiting]:
-    """The graph of joins with what waits behind them, and what that costs."""
-    if not branches:
-        return joins, NOTHING
-    written = with_holds(
-        joins,
-        branches,
-        context.catalog,
-        retain=context.retain,
-        tasks=context.tasks,
-        texts=context.texts,
-    )
-    known = context.with_defaults
-    more = waiting(joins, written, known, context.options, context.horizon_s)
-    return with_estimates(written, known, context.horizon_s), more
 
 
 def priced(options: Options, within: Within) -> Options:

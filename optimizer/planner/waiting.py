@@ -6,14 +6,19 @@ Methods choose among plans of the joins. What waits behind these is written into
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from optimizer.algebra.expression import inputs_of
 from optimizer.estimate import estimate, loads
+from optimizer.formulate.branches import Planned
+from optimizer.lower.holds import with_holds
 from optimizer.physical.at_once import at_once
 from optimizer.physical.fanout import fanout
 from optimizer.physical.graph import Estimate, PhysicalGraph
 from optimizer.physical.rules import AggregateRule, ProbeRule, SettleRule
+from optimizer.physical.validate_holds import validate_holds
+from optimizer.planner.context import PlanningContext
 from optimizer.search.pricing import StepLoad
 from optimizer.search.problem import Options
 from optimizer.statistics import StatisticsProvider
@@ -141,3 +146,23 @@ def with_estimates(graph: PhysicalGraph, statistics: StatisticsProvider, horizon
         ),
     ]
     return replace(graph, estimates=(*graph.estimates, *told))
+
+
+def with_branches(
+    joins: PhysicalGraph, branches: Sequence[Planned], context: PlanningContext
+) -> tuple[PhysicalGraph, Waiting]:
+    """The graph of joins with what waits behind them, and what that costs."""
+    if not branches:
+        return joins, NOTHING
+    written = with_holds(
+        joins,
+        branches,
+        context.catalog,
+        retain=context.retain,
+        tasks=context.tasks,
+        texts=context.texts,
+    )
+    validate_holds(written)
+    known = context.with_defaults
+    more = waiting(joins, written, known, context.options, context.horizon_s)
+    return with_estimates(written, known, context.horizon_s), more
