@@ -20,6 +20,8 @@ from optimizer.physical.groups import GroupAggregate
 
 _HALF = 1 << 32
 """What the high half of an integer counts."""
+_EXACT = 1 << 53
+"""All integers to here are doubles."""
 
 
 def lifted(one: GroupAggregate) -> list[pl.Expr]:
@@ -69,7 +71,10 @@ def merged(one: GroupAggregate) -> list[pl.Expr]:
 
 
 def lowered(one: GroupAggregate) -> pl.Expr:
-    """Within a group, the result; of scheme `values` a list that `result` reads."""
+    """Within a group, the result, or what `result` makes it of.
+
+    That is a list of scheme `values`, and of a mean of integers what it divides by what.
+    """
     if one.scheme == "values":
         values = pl.col(one.states[0][0]).drop_nulls()
         if one.distinct:
@@ -80,15 +85,15 @@ def lowered(one: GroupAggregate) -> pl.Expr:
         high, low, count = (expression.cast(pl.Int128) for expression in (first, *others))
         total = high * _HALF + low
         mean = one.function == "avg"
-        found = (
-            total.cast(pl.Float64) / count.cast(pl.Float64) if mean else total.cast(pl.Int64, strict=False)
-        )
+        found = pl.struct(total, count) if mean else total.cast(pl.Int64, strict=False)
         return pl.when(count > 0).then(found).alias(one.name)
     return first.alias(one.name)
 
 
 def result(one: GroupAggregate, column: pl.Series) -> pl.Series:
     """The results of a finished column of `lowered`."""
+    if one.scheme == "exact_sum" and one.function == "avg":
+        return _means(column)
     if one.scheme != "values" or one.function == "count":
         return column.cast(DTYPES[one.type])
     answer = _OF_NUMBERS[one.function]
@@ -96,6 +101,18 @@ def result(one: GroupAggregate, column: pl.Series) -> pl.Series:
     if one.type is ColumnType.BIGINT:
         found = [None if n is None or (abs(n) >= 2**63 and n != -(2**63)) else n for n in found]
     return pl.Series(column.name, found, DTYPES[one.type])
+
+
+def _means(column: pl.Series) -> pl.Series:
+    """Totals divided by counts, rounded once.
+
+    A total that no double is would be rounded before it is divided as well.
+    """
+    total, count = column.struct.unnest().get_columns()
+    means = total.cast(pl.Float64) / count.cast(pl.Float64)
+    large = (total.abs() > _EXACT).fill_null(value=False).arg_true()
+    exact = [one / number for one, number in zip(total.gather(large), count.gather(large), strict=True)]
+    return means.scatter(large, exact).alias(column.name)
 
 
 def one_zero(value: pl.Expr, kind: ColumnType) -> pl.Expr:
@@ -134,7 +151,7 @@ def _total(numbers: Sequence[float]) -> float:
 
 
 def _mean(numbers: Sequence[float]) -> float:
-    return float(_total(numbers)) / len(numbers)
+    return _total(numbers) / len(numbers)  # of integers the exact one, rounded once
 
 
 def _spread(
