@@ -304,7 +304,10 @@ class Reader:
             raise first
         named = exp.Table(this=alias)
         named.meta["window"] = table.meta.get("window")
-        return read_entry(named, self._scope, self._inputs, Catalog(), {alias.name: view})
+        entry = read_entry(named, self._scope, self._inputs, Catalog(), {alias.name: view})
+        if inside._meant.issuperset(item.alias for item in view.inputs):
+            self._meant |= entry.source.inputs
+        return entry
 
     # Conditions
 

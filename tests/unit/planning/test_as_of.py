@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from optimizer.algebra.digest import digest
+from optimizer.algebra.errors import InputError
 from optimizer.algebra.render import to_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
@@ -93,6 +94,15 @@ def test_a_combination_waits_for_its_own_time(bound: str, back: int) -> None:
     (branch,) = query(f"a ASOF JOIN {bound}").branches
     (wait,) = waits(branch, branch.absences[0], CATALOG)
     assert (wait.until, wait.back_us) == ((("a", 0),), back * MINUTE)
+
+
+@pytest.mark.parametrize("window", ["RANGE 5 MINUTES", "RANGE UNBOUNDED"])
+def test_a_window_inside_a_subquery_is_a_stated_one(window: str) -> None:
+    joined = f"ON a.k = b.k AND a.at >= b.at JOIN c [{window}] ON c.k = a.k"
+    inside = query(f"a [{window}] ASOF JOIN (SELECT * FROM b [{window}]) AS b {joined}")
+    assert inside.branches == query(f"a [{window}] ASOF JOIN b [{window}] {joined}").branches
+    with pytest.raises(InputError, match="found ASOF JOIN of b without a window"):
+        query(f"a ASOF JOIN (SELECT * FROM b) AS b {joined}")
 
 
 def test_the_editor_says_when_results_appear() -> None:
