@@ -109,8 +109,9 @@ def test_a_query_moves_to_a_topology_of_its_own_and_back(page: Page) -> None:
 
 
 WATCHED = """(svg) => {
+    const place = ({ e, f }) => `${Math.round(e)} ${Math.round(f)}`;
     const places = () => Object.fromEntries([...svg.querySelectorAll(".node")].map((node) =>
-        [node.dataset.key, node.getAttribute("transform")]));
+        [node.dataset.key, place(node.transform.baseVal.consolidate().matrix)]));
     window.told = { before: places(), moving: [], places };
     new MutationObserver(() => window.told.moving.push(svg.classList.contains("moving")))
         .observe(svg, { attributes: true, attributeFilter: ["class"] });
@@ -129,6 +130,10 @@ def _moves(page: Page, name: str) -> bool:
     """True if one more query moves what is drawn already; it moves, and arrives, in any case."""
     still = page.locator("svg.forest:not(.moving)")
     expect(still.locator(".node").first).to_be_visible(timeout=SLOW_MS)
+    # Where one that has left is drawn still, this one takes its place, and nothing moves.
+    left = page.locator("svg.forest .node.query title").filter(has_text=re.compile("mover-|newcomer-"))
+    expect(left).to_have_count(0, timeout=SLOW_MS)
+    expect(still).to_have_count(1)
     drawing = still.element_handle()
     assert drawing is not None
     drawing.evaluate(WATCHED)
