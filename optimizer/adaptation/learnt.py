@@ -153,6 +153,19 @@ def learn(
 
     Section 7.2.1.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> from optimizer.statistics import statistics_of_workload
+    >>> known = statistics_of_workload(catalog)
+    >>> [(one.name, one.value, one.source) for one in learn([query], known).statistics]
+    [('rate of r', 10.0, 'declared'), ('rate of s', 10.0, 'declared'), ('r.a = s.a', 0.01, 'assumed')]
+
     Args:
         queries: those to be planned.
         declared: rates and selectivities that somebody wrote down.

@@ -40,13 +40,39 @@ class Resized:
 
 
 def tasks_by_stream(graph: PhysicalGraph) -> dict[str, int]:
-    """The number of tasks of each stream's base stores, by the stream's name."""
+    """The number of tasks of each stream's base stores, by the stream's name.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> tasks_by_stream(plan([query], with_tasks(catalog, {"r": 4})).graph)
+    {'r': 4, 's': 1}
+    """
     found = {store.inputs[0].stream: store.tasks for store in at_once(graph).stores if store.is_base}
     return dict(sorted(found.items()))
 
 
 def loads(graph: PhysicalGraph, edges: Mapping[str, int], batches: int) -> dict[str, float]:
     """Tuples per batch, stored or probing, at each stream's busiest base store.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> graph = plan([query], catalog).graph
+    >>> loads(graph, {edge.id: 800 for edge in graph.edges}, batches=4)
+    {'r': 400.0, 's': 400.0}
 
     Args:
         graph: the plan under which they were counted.
@@ -97,7 +123,15 @@ def resize(
 
 
 def with_tasks(catalog: Catalog, tasks: Mapping[str, int]) -> Catalog:
-    """The catalog with these numbers of tasks for streams that set none themselves."""
+    """The catalog with these numbers of tasks for streams that set none themselves.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.stream import Stream
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> [stream.parallelism for stream in with_tasks(catalog, {"r": 4}).streams]
+    [4, None]
+    """
     return Catalog(
         tuple(
             s if s.parallelism is not None else replace(s, parallelism=tasks.get(s.name))

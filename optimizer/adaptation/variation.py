@@ -35,6 +35,20 @@ def variation(
     cheap storage, so that probe orders, partitionings, parallelism and materialized results
     all change; stores are cut into time slices now and then, or laid out as grids.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> running = plan([query], catalog).graph
+    >>> other = variation([query], catalog, running, seed=1, tasks=4)
+    >>> other == running, other == variation([query], catalog, running, seed=1, tasks=4)
+    (False, True)
+
     Args:
         seed: decides; the same seed gives the same plan.
         tasks: at most so many tasks for streams that set none themselves.

@@ -75,6 +75,22 @@ def weigh(
     How long data will stay as they are nobody knows; that they will for as long as they have is a guess by
     which at most as much is lost in waiting as a switch costs.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> from optimizer.statistics import statistics_of_workload
+    >>> known = statistics_of_workload(catalog)
+    >>> graph = plan([query], catalog, known).graph
+    >>> weighed = weigh(graph, graph, known, Options(), epoch_s=60, horizon_s=3600)
+    >>> weighed.saving, weighed.moved, weighed.worthwhile
+    (0.0, 0, False)
+
     Args:
         statistics: with a rate for every stream of both graphs.
         options: weights of the costs.

@@ -47,19 +47,52 @@ class ConvertedQuery:
 
 
 def document(name: str, conversion: Conversion) -> ConvertedQuery:
-    """The document of a query's conversion."""
+    """The document of a query's conversion.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at") for name in "rst")
+    >>> from optimizer.conversion import convert
+    >>> made = convert("SELECT max(r.a) FROM r JOIN s ON r.a = s.a JOIN t ON s.a = t.a", catalog)
+    >>> [join.inputs for join in document("q", made).joins]
+    [('r', 's', 't')]
+    """
     joins = tuple(map(_join, conversion.joins))
     before = draw(conversion.before, conversion.became)
     return ConvertedQuery(name, before, draw(conversion.after), joins, conversion.rest)
 
 
 def to_json(queries: tuple[ConvertedQuery, ...]) -> str:
-    """Conversions as one line of JSON: `{"queries": [...]}`."""
+    """Conversions as one line of JSON: `{"queries": [...]}`.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at") for name in "rst")
+    >>> from optimizer.conversion import convert
+    >>> made = convert("SELECT max(r.a) FROM r JOIN s ON r.a = s.a JOIN t ON s.a = t.a", catalog)
+    >>> to_json((document("q", made),))[:30]
+    '{"queries":[{"query":"q","befo'
+    """
     return TypeAdapter(dict[str, tuple[ConvertedQuery, ...]]).dump_json({"queries": queries}).decode()
 
 
 def to_text(query: ConvertedQuery) -> str:
-    """A conversion as readable text, the same bytes for the same query."""
+    """A conversion as readable text, the same bytes for the same query.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at") for name in "rst")
+    >>> from optimizer.conversion import convert
+    >>> made = convert("SELECT max(r.a) FROM r JOIN s ON r.a = s.a JOIN t ON s.a = t.a", catalog)
+    >>> print(to_text(document("q", made)).splitlines()[1])
+      before
+    """
     return "\n".join(_lines(query)) + "\n"
 
 

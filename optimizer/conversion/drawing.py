@@ -42,7 +42,18 @@ class Operator:
 
 
 def draw(node: Node, becoming: Mapping[Join, str] | None = None) -> Operator:
-    """Draw the plan as words; `becoming` names what its binary joins turn into."""
+    """Draw the plan as words; `becoming` names what its binary joins turn into.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at") for name in "rst")
+    >>> from optimizer.conversion import convert
+    >>> made = convert("SELECT max(r.a) FROM r JOIN s ON r.a = s.a JOIN t ON s.a = t.a", catalog)
+    >>> draw(made.after).title, draw(made.after).details
+    ('project', ('MAX(multi_join.a) AS _col_0',))
+    """
     kind, title, details = _words(node)
     join = node.name if isinstance(node, MultiJoin) else None
     if becoming and isinstance(node, Join):
@@ -51,7 +62,18 @@ def draw(node: Node, becoming: Mapping[Join, str] | None = None) -> Operator:
 
 
 def to_lines(operator: Operator) -> tuple[str, ...]:
-    """The plan with an operator per line, inputs below the operators that read them."""
+    """The plan with an operator per line, inputs below the operators that read them.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at") for name in "rst")
+    >>> from optimizer.conversion import convert
+    >>> made = convert("SELECT max(r.a) FROM r JOIN s ON r.a = s.a JOIN t ON s.a = t.a", catalog)
+    >>> to_lines(draw(made.after))[0]
+    'project: MAX(multi_join.a) AS _col_0'
+    """
     return tuple(_lines(operator, "", ""))
 
 

@@ -59,6 +59,21 @@ def loads(
 ) -> Loads:
     """What the graph's steps and stores do under given statistics.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> from optimizer.statistics import statistics_of_workload
+    >>> known = statistics_of_workload(catalog)
+    >>> found = loads(plan([query], catalog, known).graph, known)
+    >>> len(found.copies), found.source.streams, found.source.results
+    (2, (10.0, 10.0), 2.0)
+
     Args:
         text_bytes: mean length of texts.
     """
@@ -68,7 +83,22 @@ def loads(
 def cost_of(
     graph: PhysicalGraph, statistics: StatisticsProvider, options: Options, horizon_s: float = 3600.0
 ) -> float:
-    """What a graph costs under given statistics, as `Options.pricing` says."""
+    """What a graph costs under given statistics, as `Options.pricing` says.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> from optimizer.statistics import statistics_of_workload
+    >>> known = statistics_of_workload(catalog)
+    >>> cost_of(plan([query], catalog, known).graph, known, Options(cost="messages"))
+    40.0
+    """
     if options.cost == "cores":
         return loads(graph, statistics, horizon_s).cost(options.pricing)
     return estimate(graph, statistics, horizon_s).cost(options.probe_weight, options.storage_weight)

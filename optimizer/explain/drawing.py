@@ -56,6 +56,19 @@ def draw(explanation: Explanation) -> Drawing:
     """Draw the plan as one graph: sources, stores, probes, queries, and their flows.
 
     Nodes come queries last, otherwise in the explanation's order; every edge's ends are nodes.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> from optimizer.explain import explain
+    >>> [f"{node.kind} {node.label}" for node in draw(explain(plan([query], catalog))).nodes][:4]
+    ['store r[a]', 'store s[a]', 'source r', 'probe r.a = s.a']
     """
     nodes = [
         DrawnNode(s.id, "store", s.label, s.queries, s.storage_cost, None, s.tuples)
@@ -75,7 +88,21 @@ def draw(explanation: Explanation) -> Drawing:
 
 
 def to_json(document: Explanation | Drawing) -> str:
-    """An explanation or its drawing as one line of JSON."""
+    """An explanation or its drawing as one line of JSON.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> from optimizer.explain import explain
+    >>> to_json(explain(plan([query], catalog)))[:34]
+    '{"method":"ilp","status":"optimal"'
+    """
     absent = {"messages"} if isinstance(document, Explanation) and document.messages is None else None
     return TypeAdapter(type(document)).dump_json(document, by_alias=True, exclude=absent).decode()
 

@@ -75,6 +75,18 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
     The branches of a query with outer joins or groups are priced one by one, and what waits behind them as if
     nothing of it was there: that is at most what it costs.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> print(marginal_cost(plan([query], catalog), query))
+    +0 stores, +0 % probes, reuses 2 of 2 steps of q
+
     Args:
         plan: the plan in use.
         query: in the plan's catalog; may have any name, also one in the plan.

@@ -136,6 +136,12 @@ def check_condition(text: str, source: str = "condition") -> None:
     """Raise `InputError` unless a text is one condition by its syntax.
 
     Names are not looked up.
+
+    >>> check_condition("r.a < 3")
+    >>> check_condition("r.a <")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    optimizer.algebra.errors.InputError: condition:1:6: found the end of the query, ...
     """
     read_condition(SourceText(text, source))
 

@@ -156,7 +156,19 @@ def _aggregate(one: Aggregate, names: Mapping[Expression, str]) -> str:
 def newest_first(
     query: Query, catalog: Catalog, limit: int, around: Callable[[Call, str], str] | None = None
 ) -> str:
-    """SQL for DuckDB that gives the results with the newest tuples; as `to_duckdb`."""
+    """SQL for DuckDB that gives the results with the newest tuples; as `to_duckdb`.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> newest_first(query, catalog, 5).splitlines()[-1]
+    'ORDER BY greatest("r"."at", "s"."at") DESC LIMIT 5'
+    """
     if query.grouping is not None:
         newest = f"\nORDER BY {quote(GROUP)}.{quote(query.grouping.bucket.key)} DESC LIMIT {limit}"
         combinations = _combinations(query, catalog, (), (), around)

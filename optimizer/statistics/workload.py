@@ -25,6 +25,13 @@ def statistics_of_workload(
 
     Rates and skew are from the streams' declarations, selectivities from streams.yaml's list.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.stream import Stream
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> known = statistics_of_workload([Stream("r", columns, "at", tuples_per_second=10.0)])
+    >>> known.rate("r")
+    Interval(low=10.0, expected=10.0, high=10.0)
+
     Args:
         streams: those without a rate stay unknown.
         selectivities: `Workload.selectivities`; of several for one predicate the last counts.

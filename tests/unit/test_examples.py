@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 from importlib import import_module
 from pathlib import Path
 
@@ -27,3 +28,16 @@ def test_the_examples_of_a_module_run(module: str) -> None:
     outcome = doctest.testmod(import_module(module))
     assert outcome.attempted
     assert not outcome.failed
+
+
+@pytest.mark.parametrize("room", ["optimizer", "jobs"])
+def test_every_function_that_a_room_hands_out_has_an_example(room: str) -> None:
+    without = []
+    for face in sorted((ROOT / room).rglob("__init__.py")):
+        name = ".".join(face.parent.relative_to(ROOT).parts)
+        module = import_module(name)
+        for public in getattr(module, "__all__", []):
+            function = getattr(module, public)
+            if inspect.isfunction(function) and ">>> " not in (function.__doc__ or ""):
+                without.append(f"{name}.{public}")
+    assert without == []

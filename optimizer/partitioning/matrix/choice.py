@@ -44,6 +44,21 @@ def lay_out(
     A plan that a storage budget or a task's capacity limits stays as it is: the method has kept them
     with the layouts that it knows.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> from optimizer.statistics import statistics_of_workload
+    >>> known = statistics_of_workload(catalog)
+    >>> made = plan([query], catalog, known)
+    >>> lay_out(made.graph, made.solution, known, Options(grids="off"))[0] is made.graph
+    True
+
     Args:
         graph: with estimates, as `to_graph` writes it.
         solution: at the cost of `graph`.

@@ -86,6 +86,22 @@ def keep_groups(candidate: PhysicalGraph, running: PhysicalGraph) -> PhysicalGra
 
     Whether a store is a grid is for the optimizer to say; of which shape a running one is, for
     the policy: by estimates it would change to and fro.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> from optimizer.adaptation import with_tasks
+    >>> graph = plan([query], with_tasks(catalog, {"r": 4})).graph
+    >>> of_r = graph.stores[0].id
+    >>> running, candidate = with_groups(graph, {of_r: (2,)}), with_groups(graph, {of_r: (4,)})
+    >>> keep_groups(candidate, running) == running
+    True
     """
     held = grids_by_stream(running)
     chosen = {}

@@ -24,6 +24,21 @@ from optimizer.physical.rules import (
 def with_groups(graph: PhysicalGraph, groups: Mapping[str, tuple[int, ...]]) -> PhysicalGraph:
     """The same plan with other stores.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> from optimizer.adaptation import with_tasks
+    >>> graph = plan([query], with_tasks(catalog, {"r": 4})).graph
+    >>> of_r = graph.stores[0].id
+    >>> with_groups(graph, {of_r: (2,)}).stores[0].partitioning
+    Grid(groups=2, kind='grid')
+
     Args:
         graph: a valid graph.
         groups: by store id the rows of the one grid of its tasks, or of each of its grids

@@ -56,6 +56,20 @@ def observe(graph: PhysicalGraph, measured: Measured) -> ObservedStatistics:
     themselves they tell what they multiply their input by, as every step does. So do steps that look for
     partners of what waited: these lie on both sides of it, and of some only the newest counts.
 
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> query = parse_query(text, "q", catalog)
+    >>> graph = plan([query], catalog).graph
+    >>> measured = Measured(60.0, {"r": 600, "s": 1200}, {}, {}, {"q": 12})
+    >>> round(observe(graph, measured).rate("s").expected, 1)
+    20.0
+
     Raises:
         ValueError: the span is empty.
     """
