@@ -58,14 +58,18 @@ def finish(groups: Groups, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def first_groups(groups: Groups, found: pl.DataFrame, prefix: str) -> pl.DataFrame:
-    """Of every bucket the first groups; the columns of keys begin with `prefix`."""
+    """The first of groups that are alike, as those of a bucket are.
+
+    Columns of keys begin with `prefix`.
+    """
     assert groups.limit is not None
     keys = [f"{prefix}{name}" for name in groups.key_names]
     ranks = {f"@rank{n}": compile_expression(rank.expression) for n, rank in enumerate(groups.ranks)}
     descending = [rank.descending for rank in groups.ranks] + [False] * len(keys)
     last = [not rank.nulls_first for rank in groups.ranks] + [True] * len(keys)
     ordered = found.with_columns(**ranks).sort([*ranks, *keys], descending=descending, nulls_last=last)
-    return ordered.drop(*ranks).group_by(f"{prefix}{groups.bucket}", maintain_order=True).head(groups.limit)
+    alike = [f"{prefix}{name}" for name in groups.together]
+    return ordered.drop(*ranks).group_by(alike, maintain_order=True).head(groups.limit)
 
 
 def _moved(start: pl.Expr, by_us: int) -> pl.Expr:

@@ -11,6 +11,7 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TypedDict
 
 import polars as pl
 
@@ -43,7 +44,21 @@ def lifted(one: GroupAggregate) -> list[pl.Expr]:
                 (number & (_HALF - 1)).fill_null(0).alias(names[1]),
                 number.is_not_null().cast(pl.Int64).alias(names[2]),
             ]
-        case "least_by" | "greatest_by":
+        case "ordered":
+            return [
+                one_zero(argument, kind).alias(name)
+                for argument, (name, kind) in zip(arguments, one.states, strict=True)
+            ]
+        case "first_of" | "last_of":
+            counts = pl.lit(True) if one.where is None else pl.col(one.where).fill_null(False)
+            return [
+                counts.alias(names[0]),
+                *(
+                    one_zero(argument, kind).alias(name)
+                    for argument, (name, kind) in zip(arguments, one.states[1:], strict=True)
+                ),
+            ]
+        case "least_by" | "greatest_by" | "pairs":
             whole = pl.all_horizontal(argument.is_not_null() for argument in arguments)
             return [
                 pl.when(whole).then(one_zero(argument, kind)).alias(name)
@@ -53,7 +68,7 @@ def lifted(one: GroupAggregate) -> list[pl.Expr]:
 
 
 def merged(one: GroupAggregate) -> list[pl.Expr]:
-    """Within a group, one state of several; of any scheme but `values`."""
+    """Within a group, one state of several; of any scheme whose states merge."""
     columns = [pl.col(name) for name, _ in one.states]
     match one.scheme:
         case "count" | "exact_sum":
@@ -67,18 +82,39 @@ def merged(one: GroupAggregate) -> list[pl.Expr]:
             value, by = (column.filter(columns[1].is_not_null()) for column in columns)
             order = {"descending": one.scheme == "greatest_by"}
             return [value.sort_by(by, value, **order).first(), by.sort(**order).first()]
+        case "first_of" | "last_of":
+            first, *others = (column.filter(columns[0]) for column in columns[1:])
+            ordered = [column.sort_by(*others, first, **_directions(one)) for column in (first, *others)]
+            ends = [column.first() if one.scheme == "first_of" else column.last() for column in ordered]
+            return [columns[0].any(), *ends]
+        case "bits":
+            return [_BITS[one.function](columns[0])]
     raise AssertionError(f"states of {one.name} are values")
 
 
 def lowered(one: GroupAggregate) -> pl.Expr:
     """Within a group, the result, or what `result` makes it of.
 
-    That is a list of scheme `values`, and of a mean of integers what it divides by what.
+    That is a list of schemes `values` and `pairs`, and of a mean of integers what it divides by what.
     """
+    if one.scheme == "ordered":
+        return _joined(one)
+    if one.scheme == "pairs":
+        pair = pl.struct(x=pl.col(one.states[0][0]), y=pl.col(one.states[1][0]))
+        pair = pair.filter(pl.col(one.states[0][0]).is_not_null())
+        return (pair.unique() if one.distinct else pair).alias(one.name)
+    if one.scheme in ("first_of", "last_of"):
+        return merged(one)[1].alias(one.name)
     if one.scheme == "values":
         values = pl.col(one.states[0][0]).drop_nulls()
         if one.distinct:
             values = values.unique()
+        if one.function.startswith("quantile"):
+            return _quantile(one, values.sort()).alias(one.name)
+        if one.function == "mode":
+            return values.mode().min().alias(one.name)
+        if one.function == "bit_xor":
+            return values.bitwise_xor().alias(one.name)
         return (values.len() if one.function == "count" else values).alias(one.name)
     first, *others = merged(one)
     if one.scheme == "exact_sum":
@@ -94,13 +130,60 @@ def result(one: GroupAggregate, column: pl.Series) -> pl.Series:
     """The results of a finished column of `lowered`."""
     if one.scheme == "exact_sum" and one.function == "avg":
         return _means(column)
-    if one.scheme != "values" or one.function == "count":
+    if one.scheme == "pairs":
+        together = _OF_PAIRS[one.function]
+        pairs = [
+            together([(it["x"], it["y"]) for it in found]) if found else None for found in column.to_list()
+        ]
+        return pl.Series(column.name, pairs, DTYPES[one.type])
+    if one.scheme != "values" or one.function not in _OF_NUMBERS:
         return column.cast(DTYPES[one.type])
     answer = _OF_NUMBERS[one.function]
     found = [answer(numbers) if numbers else None for numbers in column.to_list()]
     if one.type is ColumnType.BIGINT:
         found = [None if n is None or (abs(n) >= 2**63 and n != -(2**63)) else n for n in found]
     return pl.Series(column.name, found, DTYPES[one.type])
+
+
+def _joined(one: GroupAggregate) -> pl.Expr:
+    """Texts one after the other, in their order and then in their own."""
+    value, *by = (pl.col(name).filter(pl.col(one.states[0][0]).is_not_null()) for name, _ in one.states)
+    if one.distinct:
+        # What they are ordered by is themselves.
+        ordered = value.unique().sort(descending=one.descending[:1] == (True,))
+    else:
+        ordered = value.sort_by(*by, value, **_directions(one))
+    return pl.when(value.len() > 0).then(ordered.str.join(str(one.constant))).alias(one.name)
+
+
+class _Directions(TypedDict):
+    descending: list[bool]
+    nulls_last: list[bool]
+
+
+def _directions(one: GroupAggregate) -> _Directions:
+    """Which way values are ordered: as is written, and then by themselves."""
+    return {
+        "descending": [*one.descending, False],
+        "nulls_last": [*(not first for first in one.nulls_first), True],
+    }
+
+
+def _quantile(one: GroupAggregate, values: pl.Expr) -> pl.Expr:
+    """The value at a fraction of all values in their order, as DuckDB counts it."""
+    assert isinstance(one.constant, float)
+    count = values.len().cast(pl.Int64)
+    if one.function == "quantile_disc":
+        above = (count - count * one.constant).floor().cast(pl.Int64)
+        return values.get(pl.max_horizontal(count - above, 1) - 1, null_on_oob=True)
+    place = (count - 1) * pl.lit(one.constant)
+    part = place - place.floor()
+    low, high = (
+        values.get(bound.cast(pl.Int64), null_on_oob=True).cast(pl.Float64)
+        for bound in (place.floor(), place.ceil())
+    )
+    # Zero times infinity is no number.
+    return pl.when(part == 0).then(low).otherwise(low * (1 - part) + high * part)
 
 
 def _means(column: pl.Series) -> pl.Series:
@@ -172,9 +255,74 @@ def _spread(
     return found
 
 
+def _product(numbers: Sequence[float]) -> float:
+    """The exact product, rounded once; nothing stays of a zero beside an infinity."""
+    if not all(map(math.isfinite, numbers)):
+        return math.prod(numbers)
+    ratios = [number.as_integer_ratio() for number in numbers]
+    whole = math.prod(over for over, _ in ratios)
+    try:
+        return whole / math.prod(under for _, under in ratios)
+    except OverflowError:
+        return math.inf if whole > 0 else -math.inf
+
+
+def _together(pairs: Sequence[tuple[float, float]]) -> tuple[Fraction, Fraction, Fraction] | None:
+    """The squares of the first, the second and both numbers, summed exactly.
+
+    They are distances from the means. None if a number is not finite.
+    """
+    if not all(math.isfinite(number) for pair in pairs for number in pair):
+        return None
+    count = len(pairs)
+    firsts, seconds = ([Fraction(pair[n]) for pair in pairs] for n in (0, 1))
+
+    def apart(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
+        none = Fraction()
+        return sum(map(Fraction.__mul__, one, other), none) - sum(one, none) * sum(other, none) / count
+
+    return apart(firsts, firsts), apart(seconds, seconds), apart(firsts, seconds)
+
+
+def _covariance(less: int) -> Callable[[Sequence[tuple[float, float]]], float | None]:
+    """What both numbers of pairs have together, of all but so many; NULL of too few."""
+
+    def found(pairs: Sequence[tuple[float, float]]) -> float | None:
+        if len(pairs) <= less:
+            return None
+        known = _together(pairs)
+        if known is None:
+            return math.nan
+        try:
+            return float(known[2] / (len(pairs) - less))
+        except OverflowError:
+            return math.inf if known[2] > 0 else -math.inf
+
+    return found
+
+
+def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
+    known = _together(pairs)
+    if known is None or not known[0] or not known[1]:
+        return math.nan
+    square = known[2] ** 2 / (known[0] * known[1])
+    return math.sqrt(square) if known[2] > 0 else -math.sqrt(square)
+
+
+_BITS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "bit_and": pl.Expr.bitwise_and,
+    "bit_or": pl.Expr.bitwise_or,
+    "bit_xor": pl.Expr.bitwise_xor,
+}
+_OF_PAIRS: dict[str, Callable[[Sequence[tuple[float, float]]], float | None]] = {
+    "covar_samp": _covariance(1),
+    "covar_pop": _covariance(0),
+    "corr": _correlation,
+}
 _OF_NUMBERS: dict[str, Callable[[Sequence[float]], float | None]] = {
     "sum": _total,
     "avg": _mean,
+    "product": _product,
     "var_samp": _spread(statistics.variance, 2),
     "var_pop": _spread(statistics.pvariance, 1),
     "stddev_samp": _spread(statistics.stdev, 2),

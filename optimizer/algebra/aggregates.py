@@ -2,8 +2,8 @@
 
 What is kept are columns of *states*. One tuple gives a state, states of a group merge into one in any order,
 and a result comes of it in the end: lift, combine and lower (Tangwongsan et al., PVLDB 8(7), 2015, section
-3.2). Sums of doubles, and whatever looks at distinct values, need the values themselves: their states are
-kept one per tuple.
+3.2). Sums of doubles, and whatever looks at distinct values or at their order, need the values themselves:
+their states are kept one per tuple.
 """
 
 from __future__ import annotations
@@ -23,8 +23,15 @@ Scheme: TypeAlias = Kind[
     "greatest",  # the greatest value
     "least_by",  # the value beside the least other one
     "greatest_by",  # the value beside the greatest other one
+    "first_of",  # the first value, NULL or not, beside what it is ordered by
+    "last_of",  # the last one
+    "bits",  # the bits of all so far
     "values",  # every value
+    "pairs",  # every pair of values
+    "ordered",  # every value, beside what it is ordered by
 ]
+UNMERGED: tuple[Scheme, ...] = ("values", "pairs", "ordered")
+"""Schemes whose states stay one per tuple."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,14 @@ class AggregateFunction:
     signature: str
     help: str
     aliases: tuple[str, ...] = ()
+    constant: ColumnType | None = None
+    """The type of the constant behind the arguments."""
+    default: str | None = None
+    """The constant that may be left out."""
+    order: Kind["never", "may", "must"] = "never"
+    """Whether ORDER BY stands inside its brackets."""
+    distinct: bool = True
+    """False if DISTINCT would mean nothing, or nothing definite."""
 
     def result(self, types: Sequence[ColumnType]) -> ColumnType:
         """The type of the result for arguments of the given types.
@@ -58,10 +73,30 @@ _DEVIATIONS = (
     ("stddev_samp", "The sample's standard deviation; NULL for fewer than two numbers.", ("stddev",)),
     ("stddev_pop", "The population's standard deviation.", ()),
 )
+_PAIRED = (
+    ("covar_samp", "The sample's covariance; NULL for fewer than two pairs."),
+    ("covar_pop", "The population's covariance."),
+    ("corr", "The correlation; NaN where one number is always the same."),
+)
+_BITS = (
+    ("and", "The bits that all have."),
+    ("or", "The bits that any has."),
+    ("xor", "The bits that an odd number of them has."),
+)
+_COMPARED = tuple(kind for kind in T if kind not in (T.INTERVAL, T.BINARY))
 AGGREGATES = {
     function.name: function
     for function in (
         AggregateFunction("count", ((),), T.BIGINT, "COUNT(value)", "How many are not NULL, or all."),
+        AggregateFunction(
+            "count_if",
+            ((T.BOOLEAN,),),
+            T.BIGINT,
+            "COUNT_IF(condition)",
+            "How many are true.",
+            ("countif",),
+            distinct=False,
+        ),
         AggregateFunction(
             "sum", (NUMBERS,), None, "SUM(number)", "The sum; NULL if it is no bigint, or of nothing."
         ),
@@ -90,6 +125,69 @@ AGGREGATES = {
             AggregateFunction(name, (NUMBERS,), T.DOUBLE, f"{name.upper()}(number)", help, aliases)
             for name, help, aliases in _DEVIATIONS
         ),
+        *(
+            AggregateFunction(name, (NUMBERS, NUMBERS), T.DOUBLE, f"{name.upper()}(number, number)", help)
+            for name, help in _PAIRED
+        ),
+        AggregateFunction("product", (NUMBERS,), T.DOUBLE, "PRODUCT(number)", "The product, a double."),
+        *(
+            AggregateFunction(f"bit_{name}", (_INTEGERS,), None, f"BIT_{name.upper()}(integer)", help)
+            for name, help in _BITS
+        ),
+        AggregateFunction(
+            "mode", (_COMPARED,), None, "MODE(value)", "The most frequent value; of several the least."
+        ),
+        AggregateFunction(
+            "any_value",
+            ((),),
+            None,
+            "ANY_VALUE(value ORDER BY value)",
+            "The first value that is not NULL by ORDER BY, and without it the least.",
+            order="may",
+            distinct=False,
+        ),
+        *(
+            AggregateFunction(
+                name,
+                ((),),
+                None,
+                f"{name.upper()}(value ORDER BY time)",
+                f"The {name} value, NULL or not, by ORDER BY and then by the values themselves.",
+                order="must",
+                distinct=False,
+            )
+            for name in ("first", "last")
+        ),
+        AggregateFunction("median", (NUMBERS,), T.DOUBLE, "MEDIAN(number)", "The number in the middle."),
+        AggregateFunction(
+            "quantile_cont",
+            (NUMBERS,),
+            T.DOUBLE,
+            "QUANTILE_CONT(number, fraction)",
+            "The number that a fraction of all, such as 0.95, is below; between two what lies between them.",
+            ("percentile_cont",),
+            constant=T.DOUBLE,
+        ),
+        AggregateFunction(
+            "quantile_disc",
+            ((*NUMBERS, T.TIMESTAMP, T.DATE, T.STRING),),
+            None,
+            "QUANTILE_DISC(value, fraction)",
+            "The least value that at least a fraction of all, such as 0.95, is not above.",
+            ("percentile_disc", "quantile"),
+            constant=T.DOUBLE,
+        ),
+        AggregateFunction(
+            "string_agg",
+            ((T.STRING,),),
+            None,
+            "STRING_AGG(text, separator ORDER BY value)",
+            "The texts one after the other, by values and then by themselves; the separator is a comma.",
+            ("group_concat", "listagg"),
+            constant=T.STRING,
+            default=",",
+            order="may",
+        ),
     )
 }
 AGGREGATE_NAMES = {
@@ -104,6 +202,15 @@ _SCHEMES: dict[str, Scheme] = {
     "bool_or": "greatest",
     "arg_min": "least_by",
     "arg_max": "greatest_by",
+    "first": "first_of",
+    "last": "last_of",
+    "bit_and": "bits",
+    "bit_or": "bits",
+    "bit_xor": "bits",
+    "covar_samp": "pairs",
+    "covar_pop": "pairs",
+    "corr": "pairs",
+    "string_agg": "ordered",
 }
 
 
@@ -116,7 +223,7 @@ def scheme(function: str, types: Sequence[ColumnType], distinct: bool) -> Scheme
     ('values', 'greatest')
     """
     found = _SCHEMES.get(function)
-    if distinct and found not in ("least", "greatest"):
+    if distinct and (found not in ("least", "greatest", "bits", "pairs", "ordered") or function == "bit_xor"):
         return "values"
     if found is None:
         return "exact_sum" if function in ("sum", "avg") and types[0] in _INTEGERS else "values"
@@ -134,6 +241,10 @@ def states(kept: Scheme, types: Sequence[ColumnType]) -> tuple[tuple[str, Column
             return (("count", T.BIGINT),)
         case "exact_sum":
             return (("high", T.BIGINT), ("low", T.BIGINT), ("count", T.BIGINT))
-        case "least_by" | "greatest_by":
+        case "least_by" | "greatest_by" | "pairs":
             return (("value", types[0]), ("by", types[1]))
+        case "first_of" | "last_of":
+            return (("any", T.BOOLEAN), *states("ordered", types))
+        case "ordered":
+            return (("value", types[0]), *((f"by{n}", kind) for n, kind in enumerate(types[1:], 1)))
     return (("value", types[0]),)

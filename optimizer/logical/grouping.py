@@ -33,6 +33,14 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
+class Direction:
+    """Which way values are ordered."""
+
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """One aggregate of a group."""
 
@@ -41,11 +49,15 @@ class Aggregate:
     function: str
     """A name of `optimizer.algebra.aggregates.AGGREGATES`."""
     arguments: tuple[Expression, ...]
-    """Over the combination; none for COUNT(*)."""
+    """Over the combination; none for COUNT(*). Behind them what they are ordered by."""
     where: Expression | None
     """FILTER's condition."""
     distinct: bool
     type: ColumnType
+    constant: float | str | None = None
+    """A quantile's fraction, or what stands between texts."""
+    directions: tuple[Direction, ...] = ()
+    """Of the ORDER BY inside, whose values are the last arguments."""
 
     @property
     def scheme(self) -> Scheme:
@@ -77,6 +89,8 @@ class Grouping:
     """Groups that are alike by it are in the order of their keys."""
     limit: int | None = None
     """The first so many groups of every bucket are results; all if None."""
+    beside: tuple[str, ...] = ()
+    """Keys beside the bucket, sorted: the first groups are those of each combination of all of these."""
 
     @property
     def taken(self) -> dict[Expression, str]:

@@ -152,6 +152,9 @@ def _groups(query: Query, grouping: Grouping, catalog: Catalog) -> Groups:
             type=aggregate.type,
             scheme=aggregate.scheme,
             states=tuple((f"{aggregate.name}.{s}", kind) for s, kind in states(aggregate.scheme, types)),
+            constant=aggregate.constant,
+            descending=tuple(one.descending for one in aggregate.directions),
+            nulls_first=tuple(one.nulls_first for one in aggregate.directions),
         )
 
     return Groups(
@@ -164,4 +167,5 @@ def _groups(query: Query, grouping: Grouping, catalog: Catalog) -> Groups:
         wait_us=wait_us,
         aggregates=tuple(map(one, grouping.aggregates)),
         limit=grouping.limit,
+        beside=grouping.beside,
     )

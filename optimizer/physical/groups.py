@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from optimizer.algebra.aggregates import Scheme
+from optimizer.algebra.aggregates import UNMERGED, Scheme
+from optimizer.algebra.digest import ADDED
 from optimizer.algebra.expression import Expression
 from optimizer.algebra.types import ColumnType
 
@@ -25,6 +26,11 @@ class GroupAggregate:
     scheme: Scheme
     states: tuple[tuple[str, ColumnType], ...]
     """The columns of its state."""
+    constant: float | str | None = field(default=None, metadata=ADDED)
+    """A quantile's fraction, or what stands between texts."""
+    descending: tuple[bool, ...] = field(default=(), metadata=ADDED)
+    """Per value that texts are ordered by, the last of the arguments, whether the greatest comes first."""
+    nulls_first: tuple[bool, ...] = field(default=(), metadata=ADDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +65,13 @@ class Groups:
     ranks: tuple[Rank, ...] = ()
     limit: int | None = None
     """How many groups of a bucket are results, the first by `ranks` and then by their keys; None for all."""
+    beside: tuple[str, ...] = field(default=(), metadata=ADDED)
+    """Keys beside the bucket: so many groups of each combination of all of these are."""
 
     @property
     def together(self) -> list[str]:
         """The keys whose equal values one task must have."""
-        return self.key_names if self.limit is None else [self.bucket]
+        return self.key_names if self.limit is None else [self.bucket, *self.beside]
 
     @property
     def key_names(self) -> list[str]:
@@ -73,4 +81,4 @@ class Groups:
     @property
     def merges(self) -> bool:
         """True if one row is enough of a group's rows."""
-        return all(one.scheme != "values" for one in self.aggregates)
+        return all(one.scheme not in UNMERGED for one in self.aggregates)

@@ -12,7 +12,7 @@ from optimizer.algebra.expression import Expression
 from optimizer.algebra.render import quote, to_sql
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
-from optimizer.sql.binding.grouping import finality
+from optimizer.sql.binding.groups.finality import finality
 from optimizer.sql.binding.inference import inferred_catalog
 from optimizer.sql.binding.outer.deadlines import deadlines
 from optimizer.sql.binding.queries import Reader

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 
-from optimizer.algebra.expression import Call, Expression
+from optimizer.algebra.expression import Call, Expression, Literal
 from optimizer.algebra.render import duckdb_type, quote, to_duckdb_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
@@ -134,7 +134,8 @@ def _first(grouping: Grouping, around: Callable[[Call, str], str] | None) -> str
         for one in grouping.order
     ]
     by += [f"{quote(GROUP)}.{quote(name)} NULLS LAST" for name, _ in grouping.keys]
-    window = f"PARTITION BY {quote(GROUP)}.{quote(grouping.bucket.key)} ORDER BY {', '.join(by)}"
+    alike = ", ".join(f"{quote(GROUP)}.{quote(key)}" for key in (grouping.bucket.key, *grouping.beside))
+    window = f"PARTITION BY {alike} ORDER BY {', '.join(by)}"
     return f"\nQUALIFY row_number() OVER ({window}) <= {grouping.limit}"
 
 
@@ -147,10 +148,29 @@ def _aggregate(one: Aggregate, names: Mapping[Expression, str]) -> str:
         pair = f"{'min' if one.scheme == 'least_by' else 'max'}({{'by': {by}, 'value': {value}}})"
         return f"({pair} FILTER ({' AND '.join(asked)})).value"
     arguments = ", ".join(quote(names[argument]) for argument in one.arguments) or "*"
+    if isinstance(one.constant, float):
+        arguments += f", {one.constant!r}::DOUBLE"
+    if isinstance(one.constant, str):
+        separator = to_duckdb_sql(Literal(one.constant, ColumnType.STRING), None)
+        arguments = f"{quote(names[one.arguments[0]])}, {separator}{_in_order(one, names)}"
+    elif one.function in ("first", "last", "mode"):
+        arguments = f"{quote(names[one.arguments[0]])}{_in_order(one, names)}"
     where = "" if one.where is None else f" FILTER ({quote(names[one.where])})"
     text = f"{one.function}({'DISTINCT ' if one.distinct else ''}{arguments}){where}"
     # DuckDB's sums have types of their own.
     return f"TRY_CAST({text} AS {duckdb_type(one.type)})" if one.function == "sum" else text
+
+
+def _in_order(one: Aggregate, names: Mapping[Expression, str]) -> str:
+    """ORDER BY inside an aggregate: as written, and then by the values."""
+    value, *by = (quote(names[argument]) for argument in one.arguments)
+    order = [
+        f"{key} {'DESC' if way.descending else 'ASC'} NULLS {'FIRST' if way.nulls_first else 'LAST'}"
+        for key, way in zip(by, one.directions, strict=True)
+    ]
+    # DuckDB lets DISTINCT values be ordered by themselves alone, once.
+    order += [] if one.distinct and order else [f"{value} NULLS LAST"]
+    return f" ORDER BY {', '.join(order)}"
 
 
 def newest_first(

@@ -107,10 +107,13 @@ export type Column = z.infer<typeof column>;
 
 export const groupAggregate = z.object({
   arguments: z.array(z.string()),
+  constant: z.union([z.number(), z.string()]).nullable().default(null),
+  descending: z.array(z.boolean()).default([]),
   distinct: z.boolean(),
   function: z.string(),
   name: z.string(),
-  scheme: z.enum(["count", "exact_sum", "least", "greatest", "least_by", "greatest_by", "values"]),
+  nulls_first: z.array(z.boolean()).default([]),
+  scheme: z.enum(["count", "exact_sum", "least", "greatest", "least_by", "greatest_by", "first_of", "last_of", "bits", "values", "pairs", "ordered"]),
   states: z.array(z.tuple([z.string(), columnType])),
   type: columnType,
   where: z.string().nullable(),
@@ -253,6 +256,7 @@ export type AggregateRule = z.infer<typeof aggregateRule>;
 
 export const groups = z.object({
   aggregates: z.array(groupAggregate),
+  beside: z.array(z.string()).default([]),
   bucket: z.string(),
   keys: whole,
   limit: whole.nullable().default(null),

@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from optimizer.algebra.errors import InputError
-from optimizer.sql.binding.grouping import is_grouped
+from optimizer.sql.binding.groups.aggregates import is_grouped
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import keyword_span
 
@@ -24,7 +24,7 @@ _REFUSED: Mapping[str, tuple[str, TokenType, str]] = {
     "with_": ("WITH in a subquery", TokenType.WITH, "WITH at the beginning of the query"),
 }
 _READ = ("expressions", "from_", "joins", "where")
-_OF_GROUPS = ("distinct", "group", "having", "order", "limit")
+_OF_GROUPS = ("distinct", "group", "having", "order", "limit", "qualify")
 
 
 def refused_clauses(select: exp.Select, text: SourceText, asked: bool) -> Iterator[InputError]:

@@ -17,7 +17,9 @@ from optimizer.logical.grouping import Grouping
 from optimizer.logical.query import Input, Output, Query
 from optimizer.sql.binding.clauses import refused_clauses
 from optimizer.sql.binding.conditions import conjunct_nodes, read_conjuncts
-from optimizer.sql.binding.grouping import GroupReader, GroupTranslator, is_grouped, never_final
+from optimizer.sql.binding.groups.aggregates import GroupTranslator, is_grouped
+from optimizer.sql.binding.groups.clauses import GroupReader
+from optimizer.sql.binding.groups.finality import never_final
 from optimizer.sql.binding.outer.branching import (
     JOIN_KINDS,
     JoinKind,

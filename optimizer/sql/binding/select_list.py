@@ -8,10 +8,11 @@ import duckdb
 from sqlglot import exp
 
 from optimizer.algebra.errors import InputError
-from optimizer.algebra.expression import Expression
+from optimizer.algebra.expression import Expression, columns_of
 from optimizer.algebra.identifiers import matches
 from optimizer.algebra.render import duckdb_type, quote, to_sql
 from optimizer.algebra.types import ColumnType
+from optimizer.logical.grouping import GROUP
 from optimizer.logical.query import Output
 from optimizer.sql.binding.scalar.constants import connection
 from optimizer.sql.binding.scalar.expressions import Translator
@@ -86,7 +87,11 @@ class SelectList:
         if isinstance(item, exp.Column):
             return [(self._declared(item), expression, False)]
         extent = item.meta.get("text") or span_of(item)
-        name = _output_name(self._text.text[slice(*extent)], self._scope.sources) if extent else None
+        written = self._text.text[slice(*extent)] if extent else ""
+        name = _output_name(written, self._scope.sources) if extent else None
+        if any(column.input == GROUP for column in columns_of(expression)):
+            # DuckDB does not know all forms of aggregates, and their columns have no names of their own.
+            name = name or written
         return [(name or to_sql(expression), expression, False)]
 
     def _typed(self, item: exp.Expr, expression: Expression) -> Expression:

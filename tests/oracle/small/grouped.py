@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.aggregates import AGGREGATES
+from optimizer.algebra.types import NUMBERS, ColumnType
 from tests.oracle.small.grammar import Dice, Term, column, reading
 from tests.oracle.small.values import SECOND_US
 
@@ -28,6 +29,15 @@ class SmallAggregate:
     """Positions among the query's outputs; none for COUNT(*)."""
     distinct: bool = False
     where: int | None = None
+    constant: float | str | None = None
+    """A quantile's fraction, or what stands between texts."""
+    order: tuple[tuple[int, bool, bool], ...] = ()
+    """(position among the outputs, whether the greatest comes first, whether NULL does)."""
+
+    @property
+    def reads(self) -> set[int]:
+        """Positions among the outputs."""
+        return {*self.of, *(n for n, _, _ in self.order), *(() if self.where is None else (self.where,))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,9 @@ class Grouped:
     """True to leave out groups of one."""
     first: tuple[int, bool, int] | None = None
     """(position among the results, whether the greatest comes first, how many of each bucket are results)."""
+    beside: tuple[int, ...] | None = None
+    """Positions of keys among the results: QUALIFY leaves so many of what is alike in these and the bucket;
+    None for ORDER BY and LIMIT."""
 
     @property
     def distinct(self) -> bool:
@@ -55,14 +68,16 @@ class Grouped:
         """No groups, or with less in them."""
         yield None
         for n in range(len(self.keys)):
-            yield replace(self, keys=(*self.keys[:n], *self.keys[n + 1 :]), first=None)
+            yield replace(self, keys=(*self.keys[:n], *self.keys[n + 1 :]), first=None, beside=None)
         for n in range(len(self.aggregates)):
             fewer = (*self.aggregates[:n], *self.aggregates[n + 1 :])
-            yield replace(self, aggregates=fewer, first=None)
+            yield replace(self, aggregates=fewer, first=None, beside=None)
         if self.having:
             yield replace(self, having=False)
+        if self.beside is not None:
+            yield replace(self, beside=None)
         if self.first:
-            yield replace(self, first=None)
+            yield replace(self, first=None, beside=None)
 
 
 def grouped(chance: Dice, query: SmallQuery) -> SmallQuery:
@@ -88,10 +103,13 @@ def grouped(chance: Dice, query: SmallQuery) -> SmallQuery:
     if keys and chance.random() < 0.3:
         position = chance.randrange(1 + len(keys) + len(aggregates))
         first = position, chance.random() < 0.5, chance.choice((1, 1, 2, 3))
+    beside = None
+    if first is not None and aggregates and chance.random() < 0.4:
+        beside = tuple(sorted(chance.sample(range(1, 1 + len(keys)), chance.randint(0, len(keys)))))
     # Beside a LIMIT one bucket is written, not a second one such as DATE_TRUNC('month', a.ts).
     if any(outputs[n].kind is T.TIMESTAMP and "(" in outputs[n].text() for n in keys):
-        first = None
-    made = Grouped(time, size_us, slide_us, keys, tuple(aggregates), having, first)
+        first = beside = None
+    made = Grouped(time, size_us, slide_us, keys, tuple(aggregates), having, first, beside)
     return replace(query, outputs=tuple(outputs), grouped=made)
 
 
@@ -106,10 +124,32 @@ def _aggregate(chance: Dice, outputs: Sequence[Term], conditions: Sequence[int])
         functions += ["sum", "avg", "sum", "avg"]
     if kind is T.BOOLEAN:
         functions += ["bool_and", "bool_or"]
+    if kind in (T.INT, T.BIGINT):
+        functions += ["bit_and", "bit_or", "bit_xor"]
+    if kind in NUMBERS:
+        functions += ["quantile_cont", "median"]
+    if kind not in (T.BOOLEAN, T.BINARY):
+        functions += ["quantile_disc", "mode"]
+    if kind is T.STRING:
+        functions += ["string_agg"] * 3
+    if kind is T.BOOLEAN:
+        functions += ["count_if"]
+    functions += ["any_value", "first", "last"]
     function = chance.choice(functions)
     if function.startswith("arg_"):
         return SmallAggregate(function, (of, chance.randrange(len(outputs))), False, where)
-    return SmallAggregate(function, (of,), chance.random() < 0.3, where)
+    distinct = AGGREGATES[function].distinct and chance.random() < 0.3
+    order: tuple[tuple[int, bool, bool], ...] = ()
+    must = AGGREGATES[function].order == "must"
+    if must or (AGGREGATES[function].order == "may" and chance.random() < 0.7):
+        by = [of] if distinct else chance.choices(range(len(outputs)), k=chance.choice((1, 1, 2)))
+        order = tuple((n, chance.random() < 0.5, chance.random() < 0.5) for n in by)
+    constant: float | str | None = None
+    if function.startswith("quantile"):
+        constant = chance.choice((0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0, chance.random()))
+    if function == "string_agg":
+        constant = chance.choice((",", "", "'", "ä|"))
+    return SmallAggregate(function, (of,), distinct, where, constant, order)
 
 
 def text(query: SmallQuery, plain: str) -> str:
@@ -124,7 +164,7 @@ def text(query: SmallQuery, plain: str) -> str:
     keys = [bucket, *(outputs[n] for n in made.keys)]
 
     def written(one: SmallAggregate) -> str:
-        inside = ", ".join(outputs[n] for n in one.of) or "*"
+        inside = _inside(one, outputs)
         where = "" if one.where is None else f" FILTER (WHERE {outputs[one.where]})"
         return f"{one.function.upper()}({'DISTINCT ' if one.distinct else ''}{inside}){where}"
 
@@ -134,7 +174,11 @@ def text(query: SmallQuery, plain: str) -> str:
     first = ""
     if made.first is not None:
         position, descending, most = made.first
-        first = f" ORDER BY o{position}{' DESC' if descending else ''} LIMIT {most}"
+        order = f"ORDER BY o{position}{' DESC' if descending else ''}"
+        first = f" {order} LIMIT {most}"
+        if made.beside is not None:
+            alike = ", ".join(f"o{n}" for n in (0, *made.beside))
+            first = f" QUALIFY ROW_NUMBER() OVER (PARTITION BY {alike} {order}) <= {most}"
     if made.distinct:
         return f"SELECT DISTINCT {told}{behind}{first}"
     having = " HAVING COUNT(*) > 1" if made.having else ""
@@ -148,7 +192,7 @@ def inner(query: SmallQuery) -> SmallQuery:
     named = [i.alias for i in query.inputs if i.joined not in ("EXISTS", "NOT EXISTS", "IN", "NOT IN")]
     times = [column(alias, "ts", T.TIMESTAMP) for alias in ([made.time] if made.time else named)]
     # Of partners of one event time an as-of join takes the greatest by what is read of it.
-    used = {n for one in made.aggregates for n in (*one.of, one.where)} | {*made.keys}
+    used = {n for one in made.aggregates for n in one.reads} | {*made.keys}
     first = column(query.inputs[0].alias, "id", T.BIGINT)
     outputs = tuple(o if n in used else first for n, o in enumerate(query.outputs))
     return replace(query, outputs=(*outputs, *times), grouped=None)
@@ -185,7 +229,8 @@ def reference(query: SmallQuery, plain: str) -> str:
     position, descending, most = made.first
     by = [f"o{position} {'DESC' if descending else 'ASC'} NULLS LAST"]
     by += [f"o{n} NULLS LAST" for n in range(len(keys))]
-    ranked = f"row_number() OVER (PARTITION BY o0 ORDER BY {', '.join(by)})"
+    alike = ", ".join(f"o{n}" for n in (0, *(made.beside or ())))
+    ranked = f"row_number() OVER (PARTITION BY {alike} ORDER BY {', '.join(by)})"
     return f"SELECT * FROM ({groups}) QUALIFY {ranked} <= {most}"
 
 
@@ -201,11 +246,33 @@ def _theirs(one: SmallAggregate, outputs: Sequence[Term]) -> str:
         ]
         pair = f"{{'by': {by}, 'value': {value}}}"
         return f"({one.function[4:]}({pair}) FILTER (WHERE {' AND '.join(asked)})).value"
-    inside = ", ".join(f"o{n}" for n in one.of) or "*"
+    if one.function == "any_value" and not one.order:
+        one = replace(one, function="min")
+    inside = _inside(one, [f"o{n}" for n in range(len(outputs))], theirs=True)
     called = f"{one.function}({'DISTINCT ' if one.distinct else ''}{inside}){where}"
     if one.function == "sum":
         return f"TRY_CAST({called} AS BIGINT)"
     return called
+
+
+def _inside(one: SmallAggregate, outputs: Sequence[str], theirs: bool = False) -> str:
+    """What stands in the brackets; for DuckDB, which takes any of equal ones, with all of the order."""
+    inside = ", ".join(outputs[n] for n in one.of) or "*"
+    if one.constant is not None:
+        inside += (
+            f", {_quoted(one.constant)}{'::DOUBLE' if isinstance(one.constant, float) and theirs else ''}"
+        )
+    order = [
+        f"{outputs[n]}{' DESC' if descending else ''} NULLS {'FIRST' if nulls_first else 'LAST'}"
+        for n, descending, nulls_first in one.order
+    ]
+    if theirs and one.function in ("string_agg", "first", "last", "mode", "any_value"):
+        order += [] if one.distinct and order else [outputs[n] for n in one.of]
+    return f"{inside} ORDER BY {', '.join(order)}" if order else inside
+
+
+def _quoted(constant: float | str) -> str:
+    return repr(constant) if isinstance(constant, float) else "'" + constant.replace("'", "''") + "'"
 
 
 def _interval(length_us: int) -> str:

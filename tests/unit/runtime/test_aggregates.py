@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
+import sys
 from datetime import UTC, datetime
+from fractions import Fraction
 
 import duckdb
 import polars as pl
@@ -20,6 +22,7 @@ from optimizer.algebra.types import ColumnType
 from optimizer.physical.groups import GroupAggregate, Groups
 
 T = ColumnType
+_DUCKDB = duckdb.connect()
 _AT = datetime(2024, 2, 29, 12, 0, 7, tzinfo=UTC)
 _VALUES = {
     T.INT: st.integers(-(2**31), 2**31 - 1),
@@ -31,17 +34,30 @@ _VALUES = {
 }
 
 
-def _aggregate(function: str, kinds: list[ColumnType], distinct: bool = False) -> GroupAggregate:
-    kept = scheme(function, kinds, distinct)
+_ORDERED = ("string_agg", "first", "last")
+
+
+def _aggregate(
+    function: str,
+    kinds: list[ColumnType],
+    distinct: bool = False,
+    constant: float | str | None = None,
+    directions: tuple[tuple[bool, bool], ...] = (),
+) -> GroupAggregate:
+    takes = max(len(AGGREGATES[function].takes), 1 + len(directions))
+    kept, kinds = scheme(function, kinds, distinct), kinds[:takes]
     return GroupAggregate(
         name="agg1",
         function=function,
-        arguments=("of2", "of3")[: len(AGGREGATES[function].takes)],
+        arguments=("of2", "of3")[:takes],
         where="of4",
         distinct=distinct,
         type=AGGREGATES[function].result(kinds),
         scheme=kept,
         states=tuple((f"agg1.{name}", kind) for name, kind in states(kept, kinds)),
+        constant=constant,
+        descending=tuple(descending for descending, _ in directions),
+        nulls_first=tuple(nulls_first for _, nulls_first in directions),
     )
 
 
@@ -72,7 +88,18 @@ def _duckdb(one: GroupAggregate, frame: pl.DataFrame) -> object:
     """DuckDB's answer over the same rows; of equals under ARG_MIN and ARG_MAX as documented."""
     # Of a column without groups DuckDB's mean is another one: its total is rounded before it is divided.
     rows = frame.to_arrow()  # noqa: F841 (DuckDB reads it)
-    called = f"{one.function}({'DISTINCT ' if one.distinct else ''}of2) FILTER (WHERE of4)"
+    inside = ", ".join(one.arguments)
+    if one.function in ("quantile_cont", "quantile_disc"):
+        inside = f"of2, {one.constant!r}::DOUBLE"
+    elif one.function == "mode":
+        inside = "of2 ORDER BY of2"
+    elif one.function in _ORDERED:
+        order = [
+            f"of3 {'DESC' if descending else 'ASC'} NULLS {'FIRST' if first else 'LAST'}"
+            for descending, first in zip(one.descending, one.nulls_first, strict=True)
+        ]
+        inside = f"of2{', $$+$$' if one.constant else ''} ORDER BY {', '.join([*order, 'of2 NULLS LAST'])}"
+    called = f"{one.function}({'DISTINCT ' if one.distinct else ''}{inside}) FILTER (WHERE of4)"
     if one.function.startswith("arg_"):
         called = (
             f"({one.function[4:]}({{'by': of3, 'value': of2}}) "
@@ -80,7 +107,7 @@ def _duckdb(one: GroupAggregate, frame: pl.DataFrame) -> object:
         )
     elif one.function == "sum":
         called = f"TRY_CAST({called} AS BIGINT)"
-    ((answer,),) = duckdb.sql(f"SELECT {called} FROM rows GROUP BY key1").fetchall()
+    ((answer,),) = _DUCKDB.sql(f"SELECT {called} FROM rows GROUP BY key1").fetchall()
     return answer
 
 
@@ -90,8 +117,18 @@ def test_states_merged_in_any_way_give_what_duckdb_gives(data: st.DataObject) ->
     functions = ["count", "min", "max", "arg_min", "arg_max"]
     functions += ["sum", "avg"] if kind in (T.INT, T.BIGINT) else []
     functions += ["bool_and", "bool_or"] if kind is T.BOOLEAN else []
+    functions += ["bit_and", "bit_or", "bit_xor"] if kind in (T.INT, T.BIGINT) else []
+    functions += ["quantile_cont"] if kind in (T.INT, T.BIGINT, T.DOUBLE) else []
+    functions += ["quantile_disc", "mode"] if kind not in (T.BOOLEAN, T.BINARY) else []
+    functions += ["first", "last", *(["string_agg"] if kind is T.STRING else [])]
     function = data.draw(st.sampled_from(functions))
-    one = _aggregate(function, [kind, T.INT], data.draw(st.booleans()) and not function.startswith("arg_"))
+    distinct = AGGREGATES[function].distinct and not function.startswith("arg_") and data.draw(st.booleans())
+    constant: float | str | None = "+" if function == "string_agg" else None
+    if function.startswith("quantile"):
+        constant = data.draw(st.sampled_from([0.0, 0.05, 0.25, 0.5, 0.9, 0.95, 1.0]) | st.floats(0, 1))
+    way = st.tuples(st.booleans(), st.booleans())
+    ordered = function in _ORDERED and not distinct
+    one = _aggregate(function, [kind, T.INT], distinct, constant, (data.draw(way),) if ordered else ())
     row = st.tuples(
         st.none() | _VALUES[kind], st.none() | st.integers(0, 2), st.sampled_from([True, False, None])
     )
@@ -108,6 +145,46 @@ def test_states_merged_in_any_way_give_what_duckdb_gives(data: st.DataObject) ->
         assert math.isnan(answer)
     else:
         assert answer == expected
+
+
+_SMALL = st.integers(-1000, 1000) | st.integers(-1000, 1000).map(float)
+
+
+@pytest.mark.parametrize("function", ["covar_samp", "covar_pop", "corr"])
+@given(pairs=st.lists(st.tuples(_SMALL, st.integers(-1000, 1000)), min_size=1, max_size=12))
+def test_what_pairs_have_together_is_exact(function: str, pairs: list[tuple[float, int]]) -> None:
+    one = _aggregate(function, [T.DOUBLE, T.INT])
+    rows: list[tuple[object, object, object]] = [(float(x), y, True) for x, y in pairs]
+    rows += [(None, 7, True), (7.0, None, True), (1e9, 7, False)]
+    groups = _groups(one, T.DOUBLE)
+    answers = [
+        finish(groups, states_of(groups, frame, "@deadline")).get_column("agg1").item()
+        for frame in (_frame(T.DOUBLE, rows), _frame(T.DOUBLE, rows[::-1]))
+    ]
+    assert str(answers[0]) == str(answers[1])
+    expected = _duckdb(one, _frame(T.DOUBLE, rows))
+    if expected is None:
+        assert answers[0] is None
+    else:
+        assert answers[0] == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+def test_pairs_that_are_not_finite_have_no_number_together() -> None:
+    groups = _groups(_aggregate("covar_pop", [T.DOUBLE, T.INT]), T.DOUBLE)
+    frame = _frame(T.DOUBLE, [(math.inf, 1, True), (2.0, 3, True)])
+    assert math.isnan(finish(groups, states_of(groups, frame, "@deadline")).get_column("agg1").item())
+
+
+@given(st.lists(st.floats(), min_size=1, max_size=9))
+def test_a_product_is_the_exact_one_rounded(numbers: list[float]) -> None:
+    groups = _groups(_aggregate("product", [T.DOUBLE, T.INT]), T.DOUBLE)
+    rows: list[tuple[object, object, object]] = [(number, 0, True) for number in numbers]
+    answer = finish(groups, states_of(groups, _frame(T.DOUBLE, rows), "@deadline")).get_column("agg1").item()
+    if all(map(math.isfinite, numbers)):
+        exact = math.prod(map(Fraction, numbers), start=Fraction(1))
+        assert (math.isinf(answer) and abs(exact) > sys.float_info.max) or answer == float(exact)
+    else:
+        assert answer == pytest.approx(math.prod(numbers), nan_ok=True)
 
 
 @pytest.mark.parametrize("distinct", [False, True])

@@ -10,6 +10,10 @@ def _grouped(outputs: str, by: str = "b", source: str = "departures d") -> str:
     return f"SELECT {outputs} FROM {source} GROUP BY {by}"
 
 
+def _qualified(condition: str) -> str:
+    return _grouped(f"{_HOUR}, d.origin, COUNT(*) AS n", f"b, d.origin QUALIFY {condition}")
+
+
 UNUSABLE_GROUPS: dict[str, str] = {
     "group without a bucket": _grouped("d.origin, COUNT(*)", "d.origin"),
     "aggregate without a bucket": "SELECT MAX(d.delay) + 1 AS most FROM departures d",
@@ -23,7 +27,7 @@ UNUSABLE_GROUPS: dict[str, str] = {
     "sum of text": _grouped(f"{_HOUR}, SUM(d.flight)"),
     "bool_and of a number": _grouped(f"{_HOUR}, BOOL_AND(d.delay)"),
     "arg_max of one": _grouped(f"{_HOUR}, ARG_MAX(d.flight)"),
-    "unknown aggregate": _grouped(f"{_HOUR}, MEDIAN(d.delay)"),
+    "unknown aggregate": _grouped(f"{_HOUR}, ENTROPY(d.delay)"),
     "aggregate of another dialect": _grouped(f"{_HOUR}, APPROX_COUNT_DISTINCT(d.delay)"),
     "misspelt aggregate": _grouped(f"{_HOUR}, STDEV(d.delay)"),
     "filter of a number": _grouped(f"{_HOUR}, COUNT(*) FILTER (WHERE d.delay)"),
@@ -64,5 +68,37 @@ UNUSABLE_GROUPS: dict[str, str] = {
     "limit of nothing": _grouped(f"{_HOUR}, COUNT(*) AS n", "b ORDER BY n LIMIT 0"),
     "order outside the keys": _grouped(f"{_HOUR}, COUNT(*) AS n", "b ORDER BY d.delay LIMIT 3"),
     "offset of groups": _grouped(f"{_HOUR}, COUNT(*) AS n", "b ORDER BY n LIMIT 3 OFFSET 2"),
-    "text in order": _grouped(f"{_HOUR}, STRING_AGG(d.flight, ',' ORDER BY d.at)"),
+    "text by a column": _grouped(f"{_HOUR}, STRING_AGG(d.flight, d.origin)"),
+    "text of numbers": _grouped(f"{_HOUR}, STRING_AGG(d.seats, ',')"),
+    "text of what is distinct by something else": _grouped(
+        f"{_HOUR}, STRING_AGG(DISTINCT d.flight, ',' ORDER BY d.at)"
+    ),
+    "sum in order": _grouped(f"{_HOUR}, SUM(d.delay ORDER BY d.at)"),
+    "quantile beyond all": _grouped(f"{_HOUR}, QUANTILE_CONT(d.delay, 1.5)"),
+    "quantile of a column": _grouped(f"{_HOUR}, QUANTILE_CONT(d.delay, d.delay)"),
+    "quantile without a fraction": _grouped(f"{_HOUR}, QUANTILE_DISC(d.delay)"),
+    "quantile from the end": _grouped(f"{_HOUR}, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY d.flight DESC)"),
+    "first of no order": _grouped(f"{_HOUR}, FIRST(d.flight)"),
+    "last of what is distinct": _grouped(f"{_HOUR}, LAST(DISTINCT d.flight ORDER BY d.at)"),
+    "distinct rows": _grouped(f"{_HOUR}, COUNT(DISTINCT *)"),
+    "list of values": _grouped(f"{_HOUR}, ARRAY_AGG(d.flight ORDER BY d.at)"),
+    "bits of doubles": _grouped(f"{_HOUR}, BIT_AND(d.delay)"),
+    "qualify by rank": _qualified("RANK() OVER (PARTITION BY b ORDER BY n) <= 2"),
+    "qualify by something else too": _qualified(
+        "ROW_NUMBER() OVER (PARTITION BY b ORDER BY n) <= 2 AND n > 1"
+    ),
+    "qualify without order": _qualified("ROW_NUMBER() OVER (PARTITION BY b) <= 2"),
+    "qualify of all buckets": _qualified("ROW_NUMBER() OVER (ORDER BY n) <= 2"),
+    "qualify by no key": _qualified("ROW_NUMBER() OVER (PARTITION BY b, d.delay ORDER BY n) <= 2"),
+    "qualify of the others": _qualified("ROW_NUMBER() OVER (PARTITION BY b ORDER BY n) > 2"),
+    "qualify beside limit": _qualified(
+        "ROW_NUMBER() OVER (PARTITION BY b ORDER BY n) <= 2 ORDER BY n LIMIT 3"
+    ),
+    "qualify of what is distinct": (
+        f"SELECT DISTINCT {_HOUR}, d.origin FROM departures d "
+        "QUALIFY ROW_NUMBER() OVER (PARTITION BY b ORDER BY d.origin) <= 2"
+    ),
+    "qualify without groups": (
+        "SELECT d.at FROM departures d QUALIFY ROW_NUMBER() OVER (PARTITION BY d.origin ORDER BY d.at) <= 2"
+    ),
 }

@@ -54,6 +54,7 @@ const UNITS = ["SECONDS", "MINUTES", "HOURS", "DAYS", "SECOND", "MINUTE", "HOUR"
 const CONNECTIVES = [
   "GROUP BY",
   "HAVING",
+  "QUALIFY",
   "AND",
   "OR",
   "NOT",

@@ -1,112 +1,32 @@
-"""GROUP BY, aggregates, HAVING and DISTINCT of a SELECT."""
+"""GROUP BY, HAVING and DISTINCT of a SELECT: keys, bucket, outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from optimizer.algebra.aggregates import AGGREGATE_NAMES, AGGREGATES
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of, walk
 from optimizer.algebra.identifiers import matches
 from optimizer.algebra.normalize import conjuncts, normal_form
 from optimizer.algebra.render import to_sql
 from optimizer.algebra.types import ColumnType
-from optimizer.logical.catalog import Catalog
-from optimizer.logical.deadlines import group_wait_us
 from optimizer.logical.durations import duration_text
 from optimizer.logical.event_time.conditions import time_within
-from optimizer.logical.grouping import GROUP, Aggregate, Bucket, Grouping, Order
-from optimizer.logical.query import Output, Query
-from optimizer.sql.binding.scalar.expressions import Translator
-from optimizer.sql.binding.scalar.names import AGGREGATES as KNOWN_AGGREGATES
-from optimizer.sql.binding.scope import Scope
+from optimizer.logical.grouping import GROUP, Bucket, Grouping, Order
+from optimizer.logical.query import Output
+from optimizer.sql.binding.groups.aggregates import GroupTranslator
+from optimizer.sql.binding.groups.first import First, first_of
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import keyword_span
-from optimizer.udf.registry import FunctionRegistry
 
 T = ColumnType
 _CLAUSES = (("group", "GROUP BY", TokenType.GROUP_BY), ("distinct", "DISTINCT", TokenType.DISTINCT))
 MOST_OVERLAPPING = 100
 """Buckets of HOP that one event time may be in: each is a group of its own."""
-
-
-def is_grouped(select: exp.Select) -> bool:
-    """True if a SELECT gives groups instead of combinations."""
-    if any(select.args.get(clause) for clause in ("group", "having", "distinct")):
-        return True
-    return any(
-        isinstance(node, exp.Anonymous) and str(node.this).lower() in KNOWN_AGGREGATES
-        for item in select.expressions
-        for node in item.find_all(exp.Anonymous)
-    )
-
-
-class GroupTranslator(Translator):
-    """Translates expressions over groups: an aggregate in them is a column of `GROUP`."""
-
-    def __init__(self, scope: Scope, functions: FunctionRegistry, times: Mapping[str, Column]) -> None:
-        super().__init__(scope, functions)
-        self._times = times
-        """Of every alias, its event time."""
-        self.aggregates: dict[Aggregate, Column] = {}
-        self._inside = False
-
-    def _translate(self, node: exp.Expr) -> Expression:
-        if isinstance(node, exp.Filter):
-            return self._aggregate(node.this, node.expression.this)
-        if isinstance(node, exp.Anonymous):
-            match str(node.this).lower():
-                case name if name in KNOWN_AGGREGATES:
-                    return self._aggregate(node, None)
-                case "result_time":
-                    return self._result_time(node)
-        return super()._translate(node)
-
-    def _aggregate(self, node: exp.Expr, where: exp.Expr | None) -> Expression:
-        written = str(node.this)
-        function = AGGREGATES.get(AGGREGATE_NAMES.get(written.lower(), ""))
-        if function is None:
-            expected = f"one of {', '.join(name.upper() for name in AGGREGATES)}"
-            raise self._error(node, "unsupported", f"aggregate {written}", expected)
-        if self._inside:
-            raise self._error(node, "aggregate", f"{written} inside an aggregate", "one aggregate")
-        self._inside = True
-        try:
-            operands, distinct = node.expressions, False
-            if len(operands) == 1 and isinstance(operands[0], exp.Distinct):
-                operands, distinct = operands[0].expressions, True
-            counts_rows = function.name == "count" and (
-                not operands or (len(operands) == 1 and isinstance(operands[0], exp.Star))
-            )
-            if counts_rows:
-                operands = []
-            elif len(operands) != len(function.takes):
-                found = f"{len(operands)} argument{'' if len(operands) == 1 else 's'} of {written}"
-                raise self._error(node, "wrong-arguments", found, function.signature)
-            arguments = tuple(self.expression(operand) for operand in operands)
-            for operand, argument, types in zip(operands, arguments, function.takes, strict=False):
-                if argument.type is T.INTERVAL or (types and argument.type not in types):
-                    expected = " or ".join(map(str, types)) if types else "a column's type"
-                    found = f"{argument.type} ({self._words(operand)})"
-                    raise self._error(operand, "type-mismatch", found, f"{expected} in {function.signature}")
-            condition = None if where is None else self.predicate(where)
-        finally:
-            self._inside = False
-        kind = function.result([argument.type for argument in arguments])
-        one = Aggregate("", function.name, arguments, condition, distinct, kind)
-        if one not in self.aggregates:
-            self.aggregates[one] = Column(GROUP, f"agg{len(self.aggregates) + 1}", kind)
-        return self.aggregates[one]
-
-    def _result_time(self, node: exp.Expr) -> Expression:
-        if node.expressions:
-            raise self._error(node, "wrong-arguments", "arguments of RESULT_TIME", "RESULT_TIME()")
-        times = [self._times[alias] for alias in sorted(self._times)]
-        return times[0] if len(times) == 1 else self._call(node, "greatest", list(times), [node] * len(times))
 
 
 class GroupReader:
@@ -142,7 +62,13 @@ class GroupReader:
         if keys is None:
             return None
         names = {key: Column(GROUP, f"key{number}", key.type) for number, key in enumerate(keys, 1)}
-        bucket = self._bucket(select, names)
+        try:
+            first = first_of(select, self._text)
+            alike = None if first is None else self._alike(first, outputs, names)
+        except InputError as error:
+            self._report(error)
+            return None
+        bucket = self._bucket(select, names, alike)
         if bucket is None:
             return None
         try:
@@ -154,7 +80,7 @@ class GroupReader:
                 for place, o in zip(places, outputs, strict=True)
             ]
             asked = tuple(self._over(place, condition, names) for place, condition in conditions)
-            order, limit = self._order(select, outputs, names)
+            order = () if first is None else self._order(first, outputs, names)
         except InputError as error:
             self._report(error)
             return None
@@ -162,7 +88,9 @@ class GroupReader:
             replace(one, name=column.name) for one, column in self._translator.aggregates.items()
         )
         kept = tuple((column.name, key) for key, column in names.items())
-        return Grouping(kept, bucket, aggregates, asked, order, limit), over
+        limit = None if first is None else first.limit
+        beside = tuple(sorted(column.name for column in alike or () if column.name != bucket.key))
+        return Grouping(kept, bucket, aggregates, asked, order, limit, beside), over
 
     def _keys(self, select: exp.Select, outputs: Sequence[Output]) -> list[Expression] | None:
         group, distinct = select.args.get("group"), select.args.get("distinct")
@@ -221,10 +149,13 @@ class GroupReader:
             raise self._text.error(span_of(node), "bad-key", f"output {number}", expected)
         return outputs[int(number) - 1].expression
 
-    def _bucket(self, select: exp.Select, names: Mapping[Expression, Column]) -> Bucket | None:
+    def _bucket(
+        self, select: exp.Select, names: Mapping[Expression, Column], alike: Sequence[Column] | None
+    ) -> Bucket | None:
         """The key that says when a group is over; the shortest, if there are several.
 
-        ORDER BY and LIMIT leave groups of a bucket that is written, not of each event time beside it.
+        ORDER BY and LIMIT leave groups of a bucket that is written, not of each event time beside it; QUALIFY
+        leaves those of one that they are `alike` in.
         """
         own = {time: alias for alias, time in self._times.items()}
         found: list[Bucket] = []
@@ -257,15 +188,8 @@ class GroupReader:
             expected = "HOP of an event time, or of RESULT_TIME(), as a key by itself"
             self._refused(select, "bad-bucket", f"the key {to_sql(sliding[0])}", expected)
             return None
-        if select.args.get("limit") is not None and written:
-            if len(written) > 1:
-                span = keyword_span(self._text, frozenset({TokenType.LIMIT}))
-                expected = "one bucket among the keys, whose first groups it leaves"
-                self._report(self._text.error(span, "bad-bucket", "LIMIT beside several buckets", expected))
-                return None
-            return written[0]
         if found:
-            return next(iter(hops), min(found, key=lambda bucket: bucket.size_us))
+            return self._chosen(select, names, (found, written, hops), alike)
         time = min(self._times.values(), key=lambda column: column.input)
         words, span = "an aggregate", span_of(select.expressions[0])
         for clause, told, token in _CLAUSES:
@@ -276,31 +200,80 @@ class GroupReader:
         self._report(self._text.error(span, "no-bucket", f"{words} without an end", expected))
         return None
 
-    def _order(
-        self, select: exp.Select, outputs: Sequence[Output], names: Mapping[Expression, Column]
-    ) -> tuple[tuple[Order, ...], int | None]:
-        """What ORDER BY and LIMIT leave of every bucket."""
-        order, limit = select.args.get("order"), select.args.get("limit")
-        for clause, other, words, missing, kind in (
-            (order, limit, "ORDER BY", "LIMIT", TokenType.ORDER_BY),
-            (limit, order, "LIMIT", "ORDER BY", TokenType.LIMIT),
-        ):
-            if clause is not None and other is None:
-                span = keyword_span(self._text, frozenset({kind}))
-                expected = f"{missing} too: together they leave the first groups of every bucket"
-                raise self._text.error(span, "unsupported", f"{words} without {missing}", expected)
-        if order is None or limit is None:
-            return (), None
-        count = limit.expression
-        if not isinstance(count, exp.Literal) or not str(count.this).isdigit() or not int(count.this):
-            raise self._text.error(span_of(count), "syntax", count.sql("duckdb"), "a whole number above 0")
+    def _chosen(
+        self,
+        select: exp.Select,
+        names: Mapping[Expression, Column],
+        buckets: tuple[list[Bucket], list[Bucket], list[Bucket]],
+        alike: Sequence[Column] | None,
+    ) -> Bucket | None:
+        """Of several buckets the one that says when a group is over; None with an error.
+
+        Args:
+            select: with the clauses.
+            names: keys, by what they are.
+            buckets: all of them, of these the written ones, and of these the sliding one.
+            alike: the keys in which groups are alike of which QUALIFY leaves the first.
+        """
+        found, written, hops = buckets
+        if select.args.get("limit") is not None and written:
+            if len(written) > 1:
+                span = keyword_span(self._text, frozenset({TokenType.LIMIT}))
+                expected = "one bucket among the keys, whose first groups it leaves"
+                self._report(self._text.error(span, "bad-bucket", "LIMIT beside several buckets", expected))
+                return None
+            return written[0]
+        if alike is not None:
+            inside = [bucket for bucket in hops or found if bucket.key in [column.name for column in alike]]
+            if not inside:
+                shown = next(key for key, column in names.items() if column.name == (hops or found)[0].key)
+                span = keyword_span(self._text, frozenset({TokenType.QUALIFY}))
+                expected = f"the bucket in PARTITION BY: {to_sql(shown)}"
+                self._report(self._text.error(span, "bad-bucket", "QUALIFY over all buckets", expected))
+                return None
+            return min(inside, key=lambda bucket: bucket.size_us)
+        return next(iter(hops), min(found, key=lambda bucket: bucket.size_us))
+
+    def _alike(
+        self, first: First, outputs: Sequence[Output], names: Mapping[Expression, Column]
+    ) -> list[Column] | None:
+        """The keys in which groups are alike whose first are results.
+
+        None for the bucket.
+        """
+        if first.partition is None:
+            return None
         found = []
-        for one in order.expressions:
-            # Unlike in GROUP BY an output comes before a column of its name.
-            ranked = self._numbered(one.this, outputs) or _output_called(one.this, outputs)
-            over = self._over(one.this, ranked or self._translator.expression(one.this), names)
-            found.append(Order(over, bool(one.args.get("desc")), bool(one.args.get("nulls_first"))))
-        return tuple(found), int(count.this)
+        for node in first.partition:
+            key = self._over(node, self._ranked(node, outputs), names)
+            if not isinstance(key, Column) or key not in names.values():
+                keys = ", ".join(to_sql(one) for one in names)
+                raise self._text.error(
+                    span_of(node),
+                    "not-grouped",
+                    f"{node.sql('duckdb')} in PARTITION BY",
+                    f"one of the keys ({keys})",
+                )
+            found.append(key)
+        return found
+
+    def _order(
+        self, first: First, outputs: Sequence[Output], names: Mapping[Expression, Column]
+    ) -> tuple[Order, ...]:
+        """What groups come first by."""
+        return tuple(
+            Order(
+                self._over(one.this, self._ranked(one.this, outputs), names),
+                bool(one.args.get("desc")),
+                bool(one.args.get("nulls_first")),
+            )
+            for one in first.order
+        )
+
+    def _ranked(self, node: exp.Expr, outputs: Sequence[Output]) -> Expression:
+        # Unlike in GROUP BY an output comes before a column of its name.
+        found = self._numbered(node, outputs) or _output_called(node, outputs)
+        return found or self._translator.expression(node)
 
     def _overlapping(self, hop: Expression) -> tuple[int, int]:
         """The slide of overlapping buckets, and how many a time is in; none with an error."""
@@ -348,41 +321,3 @@ def _reads_group(expression: Expression) -> bool:
 
 def _is_hop(expression: Expression) -> bool:
     return isinstance(expression, Call) and expression.function == "hop"
-
-
-def never_final(
-    text: SourceText, query: Query, catalog: Catalog, place: tuple[int, int] | None
-) -> Iterator[InputError]:
-    """Why groups of a query can never be final."""
-    late = next((item.stream for item in query.inputs if catalog[item.stream].late == "join"), None)
-    if late is not None:
-        found = f"{late}, whose late tuples are joined, in a query with groups"
-        yield text.error(place, "late-join", found, "streams that drop late tuples")
-    try:
-        wait_us, alias = group_wait_us(query, catalog)
-    except ValueError as error:
-        found = f"results of {error} without the bucket's stream"
-        yield text.error(place, "no-bucket", found, "a bucket of RESULT_TIME(), which every result has")
-        return
-    if wait_us is None:
-        yield text.error(
-            place,
-            "no-deadline",
-            f"no end to the wait for {alias}, so no group is ever final",
-            f"windows, a condition that bounds {alias}'s event time, or a bucket of RESULT_TIME()",
-        )
-
-
-def finality(text: SourceText, query: Query, catalog: Catalog) -> Iterator[InputError]:
-    """The hint that says when groups appear."""
-    if query.grouping is None:
-        return
-    bucket = query.grouping.bucket
-    wait_us, alias = group_wait_us(query, catalog)
-    size = (
-        "the event time"
-        if bucket.size_us == 1
-        else f"{duration_text(bucket.size_us).lower()} after its beginning"
-    )
-    later = f", and {duration_text(wait_us).lower()} for {alias}" if wait_us else ""
-    yield text.error((0, 6), "deadline", "groups of the bucket", f"{size}{later}")

@@ -1,0 +1,1 @@
+"""GROUP BY, DISTINCT, HAVING and QUALIFY: what binding makes of groups."""

@@ -1,0 +1,50 @@
+"""When groups are final, or why they never are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from optimizer.algebra.errors import InputError
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.deadlines import group_wait_us
+from optimizer.logical.durations import duration_text
+from optimizer.logical.query import Query
+from optimizer.sql.grammar.places import SourceText
+
+
+def never_final(
+    text: SourceText, query: Query, catalog: Catalog, place: tuple[int, int] | None
+) -> Iterator[InputError]:
+    """Why groups of a query can never be final."""
+    late = next((item.stream for item in query.inputs if catalog[item.stream].late == "join"), None)
+    if late is not None:
+        found = f"{late}, whose late tuples are joined, in a query with groups"
+        yield text.error(place, "late-join", found, "streams that drop late tuples")
+    try:
+        wait_us, alias = group_wait_us(query, catalog)
+    except ValueError as error:
+        found = f"results of {error} without the bucket's stream"
+        yield text.error(place, "no-bucket", found, "a bucket of RESULT_TIME(), which every result has")
+        return
+    if wait_us is None:
+        yield text.error(
+            place,
+            "no-deadline",
+            f"no end to the wait for {alias}, so no group is ever final",
+            f"windows, a condition that bounds {alias}'s event time, or a bucket of RESULT_TIME()",
+        )
+
+
+def finality(text: SourceText, query: Query, catalog: Catalog) -> Iterator[InputError]:
+    """The hint that says when groups appear."""
+    if query.grouping is None:
+        return
+    bucket = query.grouping.bucket
+    wait_us, alias = group_wait_us(query, catalog)
+    size = (
+        "the event time"
+        if bucket.size_us == 1
+        else f"{duration_text(bucket.size_us).lower()} after its beginning"
+    )
+    later = f", and {duration_text(wait_us).lower()} for {alias}" if wait_us else ""
+    yield text.error((0, 6), "deadline", "groups of the bucket", f"{size}{later}")
