@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
+import polars as pl
 import pyarrow as pa
 import pytest
+from polars.testing import assert_frame_equal
 
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
@@ -17,6 +20,7 @@ from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.rules import AggregateRule
 from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
+from optimizer.sql.duckdb import to_duckdb
 from tests.unit.runtime.in_process import Topology
 
 _COLUMNS = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.INT), ("x", ColumnType.DOUBLE))
@@ -172,3 +176,42 @@ def test_limit_is_of_the_bucket_that_is_written(keys: str, size_us: int) -> None
     assert limited is not None
     assert all_of_them is not None
     assert (limited.bucket.size_us, all_of_them.bucket.size_us) == (size_us, 1)
+
+
+_ORDERED = (
+    "SELECT TUMBLE(at, INTERVAL 10 SECONDS) AS b, k, FIRST(x ORDER BY at DESC) AS newest, "
+    "LAST(k ORDER BY x NULLS FIRST) AS of_most, MEDIAN(x) AS middle, MODE(k + x) AS often, "
+    "STRING_AGG(CAST(k AS VARCHAR), '+' ORDER BY x DESC) AS joined, BIT_XOR(k) AS bits, CORR(x, k) AS corr "
+    "FROM a GROUP BY b, k"
+)
+_BEST = (
+    "SELECT TUMBLE(at, INTERVAL 10 SECONDS) AS b, k, k % 2 AS odd, COUNT(*) AS n FROM a GROUP BY b, k, odd "
+    "QUALIFY ROW_NUMBER() OVER (PARTITION BY b, odd ORDER BY n DESC, k DESC) <= 1"
+)
+
+
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_ordered_aggregates_equal_duckdb_through_a_crash_and_another_plan(tmp_path: Path, tasks: int) -> None:
+    batches = [
+        pa.concat_tables([_rows(1, 2, 2, k=1), _rows(3, k=3), _rows(1, 4, 4, k=2)]),
+        pa.concat_tables([_rows(4, 7, k=1), _rows(7, 6, 9, k=3), _rows(5, 8.5, 9, k=5)]),
+        pa.concat_tables([_rows(9, 15, k=2), _rows(19, k=4), _rows(40, k=1)]),
+        _rows(41),
+    ]
+    topology = Topology(_graph(_ORDERED, _BEST, tasks=3), tmp_path)
+    topology.feed({"a": batches[0]})
+    topology.die_in({"a": batches[1]})
+    topology.feed({"a": batches[1]})
+    topology.change(_graph(_ORDERED, _BEST, "SELECT a.at FROM a, b WHERE a.k = b.k", tasks=tasks))
+    for batch in batches[2:]:
+        topology.feed({"a": batch, "b": _rows(50)})
+    connection = duckdb.connect()
+    connection.register("arrived", pa.concat_tables(batches))
+    moments = """SELECT * REPLACE ("at"::TIMESTAMP AS "at") FROM arrived"""
+    connection.execute(f"SET TimeZone = 'UTC'; CREATE TABLE a AS {moments}")
+    for name, text in (("q0", _ORDERED), ("q1", _BEST)):
+        expected = connection.sql(to_duckdb(_query(text), CATALOG)).pl()
+        found = topology.answers(name).with_columns(pl.col("b").dt.replace_time_zone(None))
+        first = expected.filter(pl.col("b") < (_NOON + timedelta(seconds=40)).replace(tzinfo=None))
+        assert found.height
+        assert_frame_equal(found, first, check_row_order=False, check_dtypes=False)

@@ -1,0 +1,5 @@
+SELECT TUMBLE(RESULT_TIME(), INTERVAL 1 HOUR) AS b, o.shop, LAST(o.amount ORDER BY p.at) AS newest
+FROM orders [RANGE 1 MINUTE] AS o, payments [RANGE 1 MINUTE] AS p
+WHERE o.id = p.id
+GROUP BY b, o.shop
+QUALIFY ROW_NUMBER() OVER (PARTITION BY b ORDER BY newest DESC) <= 3
