@@ -38,7 +38,7 @@ def run_case(
         kill: kill the process with SIGKILL at two random batches, and continue each time.
         evolve: queries come and go on a random schedule.
         functions: queries call user functions.
-        absences: further queries have outer, semi and anti joins.
+        absences: further queries have outer, semi, anti and as-of joins, and groups.
         timed: queries have conditions on event times, mostly in the place of windows.
         slices: base stores are cut into slices of event time, as far as they are bounded.
     Returns:

@@ -25,6 +25,7 @@ from optimizer.udf.duckdb import register
 from optimizer.udf.reader import read_functions
 from tests.oracle import functions as called
 from tests.oracle.absences import draw_absences
+from tests.oracle.groups import draw_groups
 from tests.oracle.small.values import ODD
 from tests.oracle.tables import as_table, draw_look_up
 from tests.oracle.workload import (
@@ -76,7 +77,8 @@ def generate(
         streams, queries: how many.
         tuples: about how many each stream has; a tenth of the streams has none.
         functions: every query calls user functions.
-        absences: as many queries again have outer, semi or anti joins, and two look up a table's versions.
+        absences: as many queries again have outer, semi or anti joins, two look up a table's versions, and
+            two have groups.
         timed: what bounds the tuples that queries need is mostly conditions on event times.
     """
     chance = random.Random(seed)
@@ -103,6 +105,7 @@ def generate(
         ]
     if absences:
         drawn += draw_absences(random.Random(f"absences {seed}"), made, span_s, queries)
+        drawn += draw_groups(random.Random(f"groups {seed}"), made, 2)
     drawn += [draw_look_up(versions, f"t{n}", made, table) for table in tables for n in range(2)]
     return GeneratedWorkload(seed, (*made, *tables), tuple(drawn), called.FILE if functions else None)
 

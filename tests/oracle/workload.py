@@ -53,7 +53,7 @@ class GeneratedQuery:
     text: str
     """The query as Millrace reads it."""
     joined: str = ""
-    """As DuckDB reads it, of a query with outer, semi or anti joins."""
+    """As DuckDB reads it, of a query with outer, semi or anti joins, or groups."""
 
     def reference(self) -> str:
         """The query as DuckDB answers it, with every window condition written out pair by pair."""
