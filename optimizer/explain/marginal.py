@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from optimizer.explain.orders import OrderSearch, installed, pricing_of
+from optimizer.formulate.base_stores import stream_of_store
 from optimizer.formulate.branches import expanded
 from optimizer.formulate.covering import covering_relations
 from optimizer.formulate.model import Translation
@@ -132,7 +133,9 @@ def _of_branches(plan: Plan, query: Query) -> MarginalCost:
 
 def _growth(plan: Plan, one: Translation) -> float:
     """What storing costs beyond the plan's, of new streams and of longer windows."""
-    copies, kept = installed(plan).copies, dict(plan.translation.stored)
+    copies, kept = installed(plan).copies, dict[str, float]()
+    for store, held in plan.translation.stored:
+        kept[stream_of_store(store)] = max(held, kept.get(stream_of_store(store), 0.0))
     pricing, work, memory = plan.options.pricing, 0.0, 0.0
     for stream, wanted in one.stored:
         stored, amount = pricing.copy(one.copy_load(stream))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from optimizer.algebra.expression import Column
+from optimizer.formulate.base_stores import stream_of_store
 from optimizer.lower.probe_forest import Node
 from optimizer.lower.store_layouts import StreamCopies, grow_with_copies
 from optimizer.methods.solution.partial_plan import PartialPlan
@@ -105,14 +106,20 @@ def _of_streams(plan: Plan) -> Iterator[OtherPartitioning]:
     nodes: dict[str, list[Node]] = defaultdict(list)
     for node in forest.nodes():
         if node.store is not None and node.store.stream is not None and node.store.tasks > 1:
-            nodes[node.store.stream].append(node)
+            nodes[node.store.kept_in].append(node)
     installed: dict[str, set[str]] = defaultdict(set)
     for store in plan.graph.stores:
         if store.is_base and isinstance(store.partitioning, Column):
             installed[store.inputs[0].stream].add(store.partitioning.name)
-    for stream in sorted(nodes):
-        choice = StreamCopies(forest, nodes[stream], plan.options)
-        chosen = choice.mask(installed[stream] & {*choice.candidates})
+    stores = Counter(stream_of_store(name) for name in nodes)
+    for name in sorted(nodes):
+        stream = stream_of_store(name)
+        choice = StreamCopies(forest, nodes[name], plan.options)
+        there = installed[stream]
+        if stores[stream] > 1:
+            keys = [node.store for node in nodes[name] if node.store is not None]
+            there = {key.partitioning[1] for key in keys if key.partitioning is not None}
+        chosen = choice.mask(there & {*choice.candidates})
         ones = [1 << number for number in range(len(choice.candidates))]
         ways = {*ones} | {chosen & ~one for one in ones}
         if not plan.options.single_copy:

@@ -146,7 +146,7 @@ class Translation:
     rates: tuple[tuple[str, float], ...]
     """Tuples per second of each stream, by its name, and of each relation, widened or not, by its id."""
     stored: tuple[tuple[str, float], ...]
-    """Expected tuples in one copy of each joined stream's store."""
+    """Expected tuples in one copy of each base store, by its name (`optimizer.formulate.base_stores`)."""
     functions: FunctionRegistry = NO_FUNCTIONS
     """Those that queries may call."""
 
@@ -163,14 +163,14 @@ class Translation:
     def stream(self, name: str) -> Stream:
         return next(stream for stream in self.streams if stream.name == name)
 
-    def copy_load(self, stream: str) -> CopyLoad:
-        """What one copy of a joined stream's store does."""
-        sizes = [relation.bytes for relation in self.problem.relations if relation.stream == stream]
+    def copy_load(self, store: str) -> CopyLoad:
+        """What one copy of a base store does."""
+        kept = [relation for relation in self.problem.relations if relation.kept_in == store]
         return CopyLoad(
-            tuples=dict(self.stored)[stream],
-            inserted=self.problem.stored_rates[stream],
-            bytes=POSITION_BYTES + sum(sizes) / len(sizes),
-            tasks=dict(self.tasks)[stream],
+            tuples=dict(self.stored)[store],
+            inserted=self.problem.stored_rates[store],
+            bytes=POSITION_BYTES + sum(relation.bytes for relation in kept) / len(kept),
+            tasks=kept[0].tasks,
             is_base=True,
         )
 

@@ -10,6 +10,7 @@ from math import prod
 
 from optimizer.algebra.digest import digest
 from optimizer.algebra.expression import Call, Column, Expression, columns_of, inputs_of, rename_inputs
+from optimizer.formulate.base_stores import SeparateStores, store_of, stream_of_store
 from optimizer.formulate.model import Conjunction, Occurrence, QueryTerms, Retain, Translation, Variant, over
 from optimizer.logical.canonical_inputs import canonical_names, sort_key
 from optimizer.logical.catalog import Catalog
@@ -39,6 +40,7 @@ def to_problem(
     tasks: int = 1,
     horizon_s: float = 3600.0,
     subsumption: Subsumption | None = None,
+    separate: SeparateStores | None = None,
     task_tuples: float | None = None,
 ) -> Translation:
     """The combinatorial problem of answering all queries together.
@@ -70,6 +72,7 @@ def to_problem(
         horizon_s: seconds over which unbounded windows are taken to hold tuples.
         subsumption: relations to be served by wider ones; the difference is left to the
             residuals of each query's terms (AJoin, section 4).
+        separate: filters whose relations have base stores of their own; by default a stream has one store.
         task_tuples: stored tuples that one task holds; stores of streams that set no parallelism get as many
             tasks as they need, and at least `tasks`. None gives them `tasks`.
 
@@ -93,9 +96,10 @@ def to_problem(
     sizes: dict[str, float] = defaultdict(float)
     for column in read:
         sizes[column.relation] += column.bytes
+    kept_in = {one: store_of(occurrences[one], separate or {}) for one in sorted(occurrences)}
     relations = tuple(
-        _relation(occurrences[one], known, parallelism[occurrences[one].stream], sizes[one])
-        for one in sorted(occurrences)
+        _relation(occurrences[one], kept_in[one], known, parallelism[occurrences[one].stream], sizes[one])
+        for one in kept_in
     )
     rates = {stream.name: _rate(stream.name, known) for stream in streams}
     for variant in (v for term in terms for v in term.variants):
@@ -106,7 +110,7 @@ def to_problem(
     if task_tuples is not None:
         needed = {name: max(tasks, tasks_for(held, task_tuples)) for name, held in stored.items()}
         parallelism |= {s.name: needed[s.name] for s in streams if not s.parallelism and s.name in needed}
-        relations = tuple(replace(one, tasks=parallelism[one.stream]) for one in relations)
+        relations = tuple(replace(one, tasks=parallelism[stream_of_store(one.kept_in)]) for one in relations)
     problem = Problem(
         relations=relations,
         predicates=_predicates(joins, known, catalog, horizon_s),
@@ -210,11 +214,13 @@ def _read(
     return tuple(found)
 
 
-def _relation(occurrence: Occurrence, known: LayeredStatistics, tasks: int, size: float) -> Relation:
+def _relation(
+    occurrence: Occurrence, kept_in: str, known: LayeredStatistics, tasks: int, size: float
+) -> Relation:
     return Relation(
         bytes=size,
         id=occurrence.id,
-        stream=occurrence.stream,
+        kept_in=kept_in,
         tuples_per_second=_rate(occurrence.stream, known) * filter_selectivity(occurrence, known),
         window_s=occurrence.window.seconds,
         tasks=tasks,
@@ -289,34 +295,36 @@ def _inserted(
     rates: Mapping[str, float],
     everything: bool,
 ) -> dict[str, float]:
-    """Tuples per second into a copy of each joined stream's store, whatever reads it.
+    """Tuples per second into a copy of each base store, whatever reads it.
 
-    A stream is stored once, however many filters read it: the tuples that any filter passes. Filters
-    count as independent, as the alternatives of one filter do.
+    A store takes in what any filter of its relations passes, once. Filters count as independent, as the
+    alternatives of one filter do.
     """
     missed: dict[str, dict[Expression | None, float]] = defaultdict(dict)
-    for occurrence in (occurrences[relation.id] for relation in relations):
+    for relation in relations:
+        occurrence = occurrences[relation.id]
         own, rate = occurrence.filter, rates[occurrence.stream]
         condition = None if own is None else over(own, {occurrence.input: occurrence.stream})
-        missed[occurrence.stream][condition] = 1.0 - rates[occurrence.id] / rate if rate else 0.0
-    return {
-        stream: rates[stream] if everything else rates[stream] * (1.0 - prod(sorted(missed[stream].values())))
-        for stream in sorted(missed)
-    }
+        missed[relation.kept_in][condition] = 1.0 - rates[occurrence.id] / rate if rate else 0.0
+    found = {}
+    for store in sorted(missed):
+        rate = rates[stream_of_store(store)]
+        found[store] = rate if everything else rate * (1.0 - prod(sorted(missed[store].values())))
+    return found
 
 
 def _stored(
     relations: Iterable[Relation], inserted: Mapping[str, float], horizon_s: float
 ) -> dict[str, float]:
-    """Tuples in a copy of each joined stream's store: those of its longest window."""
+    """Tuples in a copy of each base store: those of its longest window."""
     windows: dict[str, float] = {}
     for relation in relations:
         window_s = horizon_s if relation.window_s is None else relation.window_s
-        windows[relation.stream] = max(windows.get(relation.stream, 0.0), window_s)
-    return {stream: inserted[stream] * windows[stream] for stream in sorted(windows)}
+        windows[relation.kept_in] = max(windows.get(relation.kept_in, 0.0), window_s)
+    return {store: inserted[store] * windows[store] for store in sorted(windows)}
 
 
 def _sizes(relations: Sequence[Relation], stored: Mapping[str, float]) -> dict[frozenset[str], float]:
     """The stores' tuples, spread over the relations that share them to sum up right."""
-    sharing = Counter(relation.stream for relation in relations)
-    return {frozenset({r.id}): stored[r.stream] / sharing[r.stream] for r in relations}
+    sharing = Counter(relation.kept_in for relation in relations)
+    return {frozenset({r.id}): stored[r.kept_in] / sharing[r.kept_in] for r in relations}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from optimizer.algebra.expression import Column, Expression, columns_of
 from optimizer.algebra.types import ColumnType
-from optimizer.formulate.model import QueryTerms, Translation, any_of, over
+from optimizer.formulate.model import QueryTerms, any_of, over
 from optimizer.logical.canonical_inputs import stream_of
 from optimizer.lower.probe_forest import Forest, Node, StoreKey
 from optimizer.physical.equalities import equality_class
@@ -55,23 +55,23 @@ class Columns:
     def event_time(self, name: str) -> Column:
         return self.column(name, self._event_times[stream_of(name)])
 
-    def stream_filter(self, stream: str) -> Expression | None:
-        """A base store's filter, which keeps any tuple that some query's filter passes.
+    def store_filter(self, kept_in: str) -> Expression | None:
+        """A base store's filter, which keeps any tuple that the filter of some relation in it passes.
 
-        It depends on the queries alone and not on the plan, so a change of plan finds the
-        stored tuples that it needs.
+        It depends on the queries and on which of them share the store, not on orders, so other orders
+        find the stored tuples that they need.
         """
         if self.retain_everything:
             return None
-        if stream not in self._filters:
-            self._filters[stream] = _union_filter(stream, self.forest.translation)
-        return self._filters[stream]
+        if kept_in not in self._filters:
+            self._filters[kept_in] = _union_filter(kept_in, self.forest)
+        return self._filters[kept_in]
 
     def checks(self, node: Node) -> tuple[Expression, ...]:
         """Filters of the stored side that the store itself does not guarantee."""
         if node.store is None or node.store.stream is None:
             return ()
-        kept = self.stream_filter(node.store.stream)
+        kept = self.store_filter(node.store.kept_in)
         name = node.renames[0][1]
         return tuple(f for f in node.filters if kept is None or rename(kept, node.store.stream, name) != f)
 
@@ -132,7 +132,7 @@ class Columns:
             stream = translation.stream(key.stream)
             if self.retain_everything:
                 return {Column(stream.name, name, kind) for name, kind in stream.columns}
-            needed = {Column(stream.name, c.name, c.type) for c in self._of_stream(stream.name)}
+            needed = {Column(stream.name, c.name, c.type) for c in self._of_base(stream.name, key.kept_in)}
             return needed | {self.event_time(stream.name)} | self._partitioning(key)
         needed = {self.event_time(self.forest.occurrences[r].input) for r in key.relations}
         for node in self._probes.get(key, ()):
@@ -143,19 +143,20 @@ class Columns:
     def _partitioning(self, key: StoreKey) -> set[Column]:
         return {self.column(*key.partitioning)} if key.partitioning else set()
 
-    def _of_stream(self, stream: str) -> Iterable[Column]:
-        """Columns of any occurrence of the stream that some join reads, whatever the plan."""
-        kept = self.stream_filter(stream)
+    def _of_base(self, stream: str, kept_in: str) -> Iterable[Column]:
+        """Columns of any relation in a base store that some join reads, whatever its orders."""
+        kept, store_of = self.store_filter(kept_in), self.forest.kept_in
         for terms in self._terms.values():
             if len(terms.variants) == 1:
                 continue
-            names = {v.own.input for v in terms.variants if v.own.stream == stream}
+            inside = [v for v in terms.variants if store_of[v.served_by.id] == kept_in]
+            names = {v.own.input for v in inside}
             read: list[Expression] = [expression for _, expression in terms.predicates]
             read += terms.residuals
             read += [expression for _, expression in terms.outputs]
-            for variant in terms.variants:
+            for variant in inside:
                 own = variant.served_by.filter
-                if variant.own.stream == stream and own is not None:
+                if own is not None:
                     differs = kept is None or rename(kept, stream, variant.own.input) != own
                     read += [own] if differs else []
             yield from (c for e in read for c in columns_of(e) if c.input in names)
@@ -185,13 +186,10 @@ def rename(expression: Expression, old: str, new: str) -> Expression:
     return over(expression, {old: new})
 
 
-def _union_filter(stream: str, translation: Translation) -> Expression | None:
+def _union_filter(kept_in: str, forest: Forest) -> Expression | None:
     filters = set()
-    for terms in translation.queries:
-        for variant in terms.variants:
-            if variant.served_by.stream != stream or len(terms.variants) == 1:
-                continue
-            if variant.served_by.filter is None:
-                return None
-            filters.add(rename(variant.served_by.filter, variant.served_by.input, stream))
+    for relation in (forest.occurrences[one] for one, store in forest.kept_in.items() if store == kept_in):
+        if relation.filter is None:
+            return None
+        filters.add(rename(relation.filter, relation.input, relation.stream))
     return any_of(filters) if filters else None

@@ -27,13 +27,13 @@ def grow(solution: Solution, translation: Translation, *, decided: frozenset[str
     them: a heuristic may leave such remains, and the topology should not work for nothing.
 
     Args:
-        decided: streams whose stores are partitioned as the solution says, whoever shares them.
+        decided: base stores that are partitioned as the solution says, whoever shares them.
 
     Raises:
         ValueError: an order does not cover what it claims to answer or to feed, or uses a
             materialized result that enforces more than its target does.
     """
-    forest = Forest(translation, _shared_streams(translation) - decided)
+    forest = Forest(translation, _shared_stores(translation) - decided)
     queries = {query.id: query for query in translation.problem.queries}
     for order in solution.orders:
         for name in order.queries:
@@ -42,7 +42,7 @@ def grow(solution: Solution, translation: Translation, *, decided: frozenset[str
                 leaf.queries.append(name)
         for fed in order.feeds:
             leaf = _plant(forest, order, fed.relations, fed.predicates, "a materialized result")
-            key = store_key(fed, forest.occurrences)
+            key = store_key(fed, forest)
             if key not in leaf.feeds:
                 leaf.feeds.append(key)
     for terms in translation.queries:
@@ -54,21 +54,17 @@ def grow(solution: Solution, translation: Translation, *, decided: frozenset[str
     return forest
 
 
-def store_key(
-    store: Store, occurrences: Mapping[str, Occurrence], undecided: frozenset[str] = frozenset()
-) -> StoreKey:
-    """The topology's store for an installed copy of a solution.
-
-    `undecided` are streams.
-    """
+def store_key(store: Store, forest: Forest) -> StoreKey:
+    """The topology's store for an installed copy of a solution."""
     attribute = store.partitioning
     if store.is_base:
-        stream = occurrences[next(iter(store.relations))].stream
+        (relation,) = store.relations
+        stream, kept_in = forest.occurrences[relation].stream, forest.kept_in[relation]
         column = (stream, attribute.name) if attribute else None
-        if stream in undecided:
+        if kept_in in forest.undecided:
             column = (stream, UNDECIDED)
-        return StoreKey(stream, frozenset(), frozenset(), column, store.tasks)
-    column = (occurrences[attribute.relation].input, attribute.name) if attribute else None
+        return StoreKey(stream, frozenset(), frozenset(), column, store.tasks, kept_in)
+    column = (forest.occurrences[attribute.relation].input, attribute.name) if attribute else None
     return StoreKey(None, store.relations, store.predicates, column, store.tasks)
 
 
@@ -114,7 +110,7 @@ def _step(
     reached: frozenset[str],
     windows: Mapping[str, Window],
 ) -> Node:
-    key = store_key(store, forest.occurrences, forest.undecided)
+    key = store_key(store, forest)
     held = sorted((forest.occurrences[r] for r in store.relations), key=lambda o: o.input)
     renames = tuple((o.stream if store.is_base else o.input, o.input) for o in held)
     passed = held[0].filter if store.is_base else None
@@ -139,15 +135,15 @@ def _step(
     return node.children[identity]
 
 
-def _shared_streams(translation: Translation) -> frozenset[str]:
-    """Streams whose store serves several relations of the problem or lies in one task.
+def _shared_stores(translation: Translation) -> frozenset[str]:
+    """Base stores that serve several relations of the problem or lie in one task.
 
     A problem chooses partitionings by relation, as if each had its own store. Where they share
     one, or where nothing depends on it, `store_layouts.choose_store_copies` chooses for all users together.
     """
     relations = translation.problem.relations
-    users = Counter(relation.stream for relation in relations)
-    return frozenset(r.stream for r in relations if users[r.stream] > 1 or r.tasks == 1)
+    users = Counter(relation.kept_in for relation in relations)
+    return frozenset(r.kept_in for r in relations if users[r.kept_in] > 1 or r.tasks == 1)
 
 
 def _prune(forest: Forest) -> bool:

@@ -18,7 +18,7 @@ from optimizer.search.pricing import CopyLoad, StepLoad
 
 @dataclass(frozen=True, slots=True)
 class StoreKey:
-    """A store of the topology. All base relations of one stream share theirs."""
+    """A store of the topology."""
 
     stream: str | None
     """Of a base store; None for a materialized intermediate result."""
@@ -28,9 +28,11 @@ class StoreKey:
     partitioning: tuple[str, str] | None
     """Input (the stream's name for a base store) and column."""
     tasks: int
+    kept_in: str = ""
+    """The name of a base store (`optimizer.formulate.base_stores`); relations share stores."""
 
     @property
-    def order(self) -> tuple[str, int, list[str], list[str], tuple[str, str], int]:
+    def order(self) -> tuple[str, int, list[str], list[str], tuple[str, str], int, str]:
         """Sorts stores: base stores first, then results by size."""
         return (
             self.stream or "~",
@@ -39,6 +41,7 @@ class StoreKey:
             sorted(self.predicates),
             self.partitioning or ("", ""),
             self.tasks,
+            self.kept_in,
         )
 
 
@@ -97,10 +100,12 @@ class Forest:
 
     translation: Translation
     undecided: frozenset[str] = frozenset()
-    """Streams whose stores' partitionings are still to be chosen."""
+    """Base stores, by name, whose partitionings are still to be chosen."""
     roots: dict[object, Node] = field(default_factory=dict)
     occurrences: dict[str, Occurrence] = field(init=False)
     expressions: dict[str, Expression] = field(init=False)
+    kept_in: dict[str, str] = field(init=False)
+    """The base store that keeps each relation."""
     relations_of: dict[str, frozenset[str]] = field(init=False)
     """The relations that each predicate reads."""
     _model: CostModel = field(init=False)
@@ -110,6 +115,7 @@ class Forest:
     def __post_init__(self) -> None:
         self.occurrences = self.translation.occurrences
         self.expressions = self.translation.predicates
+        self.kept_in = {r.id: r.kept_in for r in self.translation.problem.relations}
         self.relations_of = {p.id: p.relations for p in self.translation.problem.predicates}
         self._model = CostModel(self.translation.problem)
         self._rates = dict(self.translation.rates)
@@ -161,7 +167,7 @@ class Forest:
     def copy_load(self, key: StoreKey) -> CopyLoad:
         """What one copy of a store does."""
         if key.stream is not None:
-            return self.translation.copy_load(key.stream)
+            return self.translation.copy_load(key.kept_in)
         return self._model.copy_load(key.relations, key.predicates)
 
     def nodes(self) -> Iterator[Node]:
@@ -171,7 +177,7 @@ class Forest:
     def stored(self, key: StoreKey) -> float:
         """Expected tuples of a store."""
         if key.stream is not None:
-            return self._stored[key.stream]
+            return self._stored[key.kept_in]
         return self._model.stored(key.relations, key.predicates)
 
     def inserted(self, key: StoreKey) -> float:
@@ -179,7 +185,7 @@ class Forest:
 
         Of a result, what feeds it says so.
         """
-        return 0.0 if key.stream is None else self.translation.problem.stored_rates[key.stream]
+        return 0.0 if key.stream is None else self.translation.problem.stored_rates[key.kept_in]
 
     def root(self, occurrence: Occurrence) -> Node:
         """The source of new tuples that pass this relation's filter."""

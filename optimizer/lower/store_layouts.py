@@ -13,6 +13,7 @@ from dataclasses import replace
 from math import isclose
 
 from optimizer.algebra.expression import columns_of
+from optimizer.formulate.base_stores import stream_of_store
 from optimizer.formulate.model import Translation
 from optimizer.logical.canonical_inputs import stream_of
 from optimizer.lower.columns import Columns
@@ -45,7 +46,7 @@ def grow_with_copies(
     capacity = options.task_capacity
     if capacity is not None:
         loads = task_loads(forest)
-        full = {k.stream for k, load in loads.items() if k.stream and load > capacity * (1 + 1e-9)}
+        full = {k.kept_in for k, load in loads.items() if k.kept_in and load > capacity * (1 + 1e-9)}
         if full & forest.undecided:
             forest = grow(solution, translation, decided=frozenset(full))
             settled = choose_store_copies(forest, solution, options, running)
@@ -95,17 +96,17 @@ def task_loads(forest: Forest) -> dict[StoreKey, float]:
 
 
 def kept_columns(forest: Forest) -> dict[str, frozenset[str]]:
-    """Columns of the copies of streams that several relations share.
+    """Columns of the copies of base stores that several relations share, by the store's name.
 
     Only where it matters which they are.
     """
     kept: dict[str, set[str]] = {}
     for node in forest.nodes():
-        if node.store is not None and node.store.stream in forest.undecided and node.store.tasks > 1:
-            found = kept.setdefault(node.store.stream, set())
+        if node.store is not None and node.store.kept_in in forest.undecided and node.store.tasks > 1:
+            found = kept.setdefault(node.store.kept_in, set())
             if node.store.partitioning is not None:
                 found.add(node.store.partitioning[1])
-    return {stream: frozenset(kept[stream]) for stream in sorted(kept)}
+    return {store: frozenset(kept[store]) for store in sorted(kept)}
 
 
 def largest_load(forest: Forest) -> float:
@@ -114,10 +115,12 @@ def largest_load(forest: Forest) -> float:
 
 
 def _choose(forest: Forest, options: Options, running: Copies) -> None:
-    for stream in sorted(forest.undecided):
-        nodes = [n for n in forest.nodes() if n.store is not None and n.store.stream == stream]
-        if nodes:
-            _choose_copies_of(forest, nodes, options, running.get(stream))
+    probes: dict[str, list[Node]] = {}
+    for node in forest.nodes():
+        if node.store is not None and node.store.kept_in in forest.undecided:
+            probes.setdefault(node.store.kept_in, []).append(node)
+    for store, nodes in sorted(probes.items()):
+        _choose_copies_of(forest, nodes, options, running.get(stream_of_store(store)))
 
 
 def _stored(forest: Forest) -> float:

@@ -97,16 +97,17 @@ class _Writer:
             tasks = dict(self.translation.tasks)
             joined = {occurrence.stream for occurrence in self._occurrences()}
             keys |= {
-                StoreKey(stream, frozenset(), frozenset(), None, tasks[stream]) for stream in joined - stored
+                StoreKey(stream, frozenset(), frozenset(), None, tasks[stream], stream)
+                for stream in joined - stored
             }
         for key in sorted(keys, key=lambda k: k.order):
             self.stores[key] = self._store(key)
-        by_stream: dict[str, list[StoreKey]] = {}
+        copies: dict[tuple[str, str], list[StoreKey]] = {}
         for key in sorted(keys, key=lambda k: k.order):
             if key.stream is not None:
-                by_stream.setdefault(key.stream, []).append(key)
-        for stream in sorted(by_stream):
-            self._store_stream(stream, by_stream[stream])
+                copies.setdefault((key.stream, key.kept_in), []).append(key)
+        for stream, kept_in in sorted(copies):
+            self._store_stream(stream, kept_in, copies[stream, kept_in])
         for root in self.forest.roots.values():
             self._source(root)
         levels = {edge.id: edge.level for edge in self.edges.values()}
@@ -138,7 +139,7 @@ class _Writer:
         )
         partitioning = None if key.partitioning is None else self.columns.column(*key.partitioning)
         retention = tuple(self._retention(key, name) for name in names)
-        kept = None if key.stream is None else self.columns.stream_filter(key.stream)
+        kept = None if key.stream is None else self.columns.store_filter(key.kept_in)
         content: tuple[object, ...] = (key.stream, kept)
         if key.stream is None:
             relations = tuple(self.forest.occurrences[r] for r in sorted(key.relations))
@@ -161,18 +162,18 @@ class _Writer:
             variant.served_by.window
             for terms in self.translation.queries
             for variant in terms.variants
-            if variant.own.stream == key.stream and len(terms.variants) > 1
+            if len(terms.variants) > 1 and self.forest.kept_in[variant.served_by.id] == key.kept_in
         )
 
     def _occurrences(self) -> list[Occurrence]:
         """Relations that some join reads."""
         return [self.forest.occurrences[r.id] for r in self.translation.problem.relations]
 
-    def _store_stream(self, stream: str, keys: list[StoreKey]) -> None:
-        rule = self._source_rule(stream, stream, self.columns.stream_filter(stream))
+    def _store_stream(self, stream: str, kept_in: str, keys: list[StoreKey]) -> None:
+        rule = self._source_rule(stream, stream, self.columns.store_filter(kept_in))
         for key in keys:
             edge = self._store_edge(rule.id, 0, key)
-            self._estimate(edge.id, rate=self.translation.problem.stored_rates[stream])
+            self._estimate(edge.id, rate=self.translation.problem.stored_rates[kept_in])
             rule = self._send(rule, edge.id)
 
     def _store_edge(self, origin: str, level: int, key: StoreKey) -> Edge:

@@ -375,5 +375,6 @@ def _grown(
 ) -> tuple[Forest, Solution]:
     if stage == STAGES[0]:
         # Copies are not chosen yet: every relation's store is as the method has it.
-        return grow(solution, translation, decided=frozenset(s.name for s in translation.streams)), solution
+        decided = frozenset(relation.kept_in for relation in translation.problem.relations)
+        return grow(solution, translation, decided=decided), solution
     return grow_with_copies(solution, translation, context.options, context.copies)

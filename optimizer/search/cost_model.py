@@ -39,7 +39,7 @@ class CostModel:
         self.problem = problem
         self._relations = {relation.id: relation for relation in problem.relations}
         self._predicates = {predicate.id: predicate for predicate in problem.predicates}
-        self._sharing = Counter(relation.stream for relation in problem.relations)
+        self._sharing = Counter(relation.kept_in for relation in problem.relations)
         self._carried = CarriedBytes(problem)
 
     def relation(self, relation: str) -> Relation:
@@ -89,8 +89,7 @@ class CostModel:
         """Tuples per second that one copy of a store takes in."""
         if len(relations) == 1:
             (relation,) = relations
-            stream = self._relations[relation].stream
-            known = self.problem.stored_rates.get(stream)
+            known = self.problem.stored_rates.get(self._relations[relation].kept_in)
             return self._relations[relation].tuples_per_second if known is None else known
         return sum(self.rate(start, relations, predicates) for start in sorted(relations))
 
@@ -118,13 +117,13 @@ class CostModel:
         if len(stored) > 1:
             return False
         relation = self._relations[next(iter(stored))]
-        known = self.problem.stored_rates.get(relation.stream, 0.0)
+        known = self.problem.stored_rates.get(relation.kept_in, 0.0)
         return relation.tuples_per_second < known * (1 - 1e-9)
 
     def copy_load(self, relations: frozenset[str], predicates: frozenset[str]) -> CopyLoad:
-        """What one copy of a store does; a relation has its share of a stream's."""
+        """What one copy of a store does; a relation has its share of the one that keeps it."""
         is_base = len(relations) == 1
-        share = 1 / self._sharing[self._relations[next(iter(relations))].stream] if is_base else 1.0
+        share = 1 / self._sharing[self._relations[next(iter(relations))].kept_in] if is_base else 1.0
         return CopyLoad(
             tuples=self.stored(relations, predicates),
             inserted=self.inserted(relations, predicates) * share,

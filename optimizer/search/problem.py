@@ -38,7 +38,8 @@ class Relation:
     """A base input: a stream with its filter and window (identity includes both)."""
 
     id: str
-    stream: str
+    kept_in: str
+    """The base store that keeps its tuples; relations that share one have the same."""
     tuples_per_second: float
     """After the filter."""
     window_s: float | None
@@ -93,8 +94,8 @@ class Problem:
     sizes: Mapping[frozenset[str], float] = field(default_factory=dict)
     """Stored tuples by relation set, where they are known better than by rate * window."""
     stored_rates: Mapping[str, float] = field(default_factory=dict)
-    """Tuples per second that one copy of a stream's store takes in, where it is more than its relations'
-    rates say or less than their sum: relations of one stream share its stores."""
+    """Tuples per second that one copy of a base store takes in, by its name, where it is more than its
+    relations' rates say or less than their sum: several relations may share a store."""
     read: tuple[ReadColumn, ...] = ()
     """What queries read; without it a combination carries all `Relation.bytes`."""
     task_tuples: float | None = None

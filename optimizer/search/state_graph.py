@@ -89,8 +89,8 @@ class StateGraph:
         self._step_of: list[Step] = []
         """By arc; filled when first asked for, and shared by all `_steps`."""
         self._parents: dict[int, int] = {}
-        self._of_stream: dict[str, tuple[int, ...]] = {}
-        """Base sites by stream, in order; filled when first asked for."""
+        self._kept_in: dict[str, tuple[int, ...]] = {}
+        """Base sites by the store that keeps them, in order; filled when first asked for."""
         self._build()
 
     # -- construction ---------------------------------------------------------------
@@ -348,13 +348,13 @@ class StateGraph:
         return self.model.inserted(*self.names(self.states[site]))
 
     def sharing(self, site: int) -> tuple[int, ...]:
-        """The sites that share a site's store, itself included: its stream's relations."""
-        if not self._of_stream:
+        """The sites that share a site's store, itself included: relations that one store keeps."""
+        if not self._kept_in:
             for base in sorted(self.base_sites):
-                stream = self.relations[self.states[base].members[0]].stream
-                self._of_stream[stream] = (*self._of_stream.get(stream, ()), base)
+                kept_in = self.relations[self.states[base].members[0]].kept_in
+                self._kept_in[kept_in] = (*self._kept_in.get(kept_in, ()), base)
         state = self.states[site]
-        return (site,) if state.size > 1 else self._of_stream[self.relations[state.members[0]].stream]
+        return (site,) if state.size > 1 else self._kept_in[self.relations[state.members[0]].kept_in]
 
     def rate_at(self, start: int, state: State) -> float:
         return state.volume / self._windows[start]

@@ -29,8 +29,8 @@ def rerouted(
     Its cost is that of the problem, in which every relation has stores of its own.
 
     Args:
-        kept: columns by which the copies of streams are partitioned, for streams whose relations share
-            them. The others choose as always.
+        kept: columns by which the copies of base stores are partitioned, for stores that relations share.
+            The others choose as always.
     """
     began = perf_counter()
     graph = StateGraph(problem, options)
@@ -39,10 +39,10 @@ def rerouted(
         return None
     pinned = {}
     for site in sorted(graph.base_sites):
-        stream = graph.relations[graph.states[site].members[0]].stream
+        kept_in = graph.relations[graph.states[site].members[0]].kept_in
         columns = [p.name if p else None for p in graph.sites[site].partitionings]
-        if stream in kept:
-            present = sum(1 << number for number, name in enumerate(columns) if name in kept[stream])
+        if kept_in in kept:
+            present = sum(1 << number for number, name in enumerate(columns) if name in kept[kept_in])
             # A bit that stands for none of the candidates: whoever asks sends to all tasks.
             pinned[site] = present or 1 << len(columns)
     for site, copies in pinned.items():

@@ -97,7 +97,7 @@ def cost_of(
 def task_loads(model: CostModel, solution: Solution) -> dict[Store, float]:
     """Tuples per second, new and probing, that one task of each kept copy receives.
 
-    Relations of one stream share the copies with equal partitioning, here the first of them.
+    Relations that one store keeps share its copies with equal partitioning, here the first of them.
     """
     shared: dict[tuple[str, str | None], Store] = {}
     copies: dict[Store, Store] = {}
@@ -105,9 +105,9 @@ def task_loads(model: CostModel, solution: Solution) -> dict[Store, float]:
     for store in solution.stores:
         copies[store] = copy = store
         if store.is_base:
-            stream = model.relation(next(iter(store.relations))).stream
+            kept_in = model.relation(next(iter(store.relations))).kept_in
             column = None if store.partitioning is None else store.partitioning.name
-            copies[store] = copy = shared.setdefault((stream, column), store)
+            copies[store] = copy = shared.setdefault((kept_in, column), store)
         loads[copy] = model.inserted(store.relations, store.predicates) / store.tasks
     seen: set[tuple[object, ...]] = set()
     for order in solution.orders:
