@@ -25,6 +25,7 @@ from optimizer.logical.query import Query
 from optimizer.physical.rules import ProbeRule
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.settings import Method, PlannerSettings
+from optimizer.search.problem import BATCH_S
 from optimizer.sql import parse_predicate
 from optimizer.statistics import (
     DefaultStatistics,
@@ -65,6 +66,8 @@ class Planning:
     planner: PlannerSettings = field(default_factory=PlannerSettings)
     memory_limit: int | None = None
     """Bytes of its stores that may be in memory."""
+    batch_s: float = BATCH_S
+    """Seconds between its batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,9 @@ def plan_quickly(
     """A plan made in the time that a user waits; `texts` has the queries' SQL by name."""
     planner = planning.planner
     method = DRAFT_METHOD if planner.method == "ilp" else planner.method
-    options = planner.options(time_limit_s=DRAFT_SECONDS, memory_limit=planning.memory_limit)
+    options = planner.options(
+        time_limit_s=DRAFT_SECONDS, memory_limit=planning.memory_limit, batch_s=planning.batch_s
+    )
     return plan(queries, catalog, statistics, method, options, "everything", tasks=tasks, texts=texts)
 
 

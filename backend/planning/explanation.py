@@ -13,6 +13,7 @@ from backend.streams.queries import selectivities
 from backend.topologies.models import Topology, TopologyQuery
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
+from optimizer.planner.batch_span import batch_span
 
 
 def explain(
@@ -31,7 +32,8 @@ def explain(
 
 def planning_of(topology: Topology) -> Planning:
     """How a topology's plans are chosen."""
-    return Planning(topology.planner_settings, topology.memory_limit_bytes)
+    span_s = batch_span(topology.job_settings.trigger_ms / 1000)
+    return Planning(topology.planner_settings, topology.memory_limit_bytes, span_s)
 
 
 def registered(catalog: Catalog) -> Registered:

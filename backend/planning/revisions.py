@@ -24,6 +24,7 @@ from optimizer.explain import to_text
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.physical.graph import PhysicalGraph
+from optimizer.planner.batch_span import batch_span
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.plan_in_use import Running
 from optimizer.statistics import LayeredStatistics
@@ -122,14 +123,17 @@ def plan_deployed(
     catalog = load_catalog()
     declared = registered_statistics(catalog, selectivities())
     texts = {one.version.query.name: one.version.sql for one in deployed}
-    planner = topology.planner_settings
+    planner, job = topology.planner_settings, topology.job_settings
+    seen_s = None if learnt is None else learnt.batch_s(job.epoch_batches)
     return plan(
         parse_deployed(deployed, catalog),
         with_tasks(catalog, _tasks_in_use(topology) if tasks is None else tasks),
         declared if learnt is None else LayeredStatistics((learnt.measured, declared)),
         planner.method,
         planner.options(
-            time_limit_s=settings.MILLRACE_PLAN_SECONDS, memory_limit=topology.memory_limit_bytes
+            time_limit_s=settings.MILLRACE_PLAN_SECONDS,
+            memory_limit=topology.memory_limit_bytes,
+            batch_s=batch_span(job.trigger_ms / 1000, seen_s, running),
         ),
         # Stores keep every column and tuple, so that a query over stored streams answers at once.
         "everything",

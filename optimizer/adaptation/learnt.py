@@ -115,6 +115,12 @@ class LearntStatistics:
             ),
         )
 
+    def batch_s(self, epoch_batches: int) -> float | None:
+        """Event time that a batch of the newest epoch spanned, in seconds; None before there was one."""
+        rates = {} if self.memory is None else self.memory.rates
+        longest = max((rate.seconds for rate in rates.values()), default=0.0)
+        return longest / epoch_batches if longest > 0 else None
+
     def top_share(self, stream: str, column: str) -> float | None:
         found = (s.value for s in self.top_shares if (s.stream, s.column) == (stream, column))
         return next(found, None)
