@@ -21,13 +21,15 @@ from jobs.partitioning.rescaling import in_first_copy, rescaling_of
 from jobs.partitioning.router import send
 from jobs.plan.index import RuleIndex, index_of
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, Message
+from jobs.reconfigure.coverage import Kept, kept_filters
 from jobs.recovery.checkpoint import Checkpoint
 from jobs.storage.partition import PartitionState, state_root
 from jobs.storage.run import RunRef
 from jobs.worker.level import work
+from optimizer.algebra.expression import Expression, rename_inputs
 from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.physical.rules import ProbeRule, Rule, StoreRule
+from optimizer.physical.rules import ProbeRule, Rule, SourceRule, StoreRule
 
 _TUPLES_AT_ONCE = 400_000
 """Stored tuples that one step of a rebuild sends; bounds memory."""
@@ -140,13 +142,21 @@ def _start(
     """What the sources would have sent of a range of arrivals."""
     root = state_root(checkpoint.state)
     messages: list[Message] = []
+    kept = {store: Kept.by(condition) for store, condition in kept_filters(index.graph).items()}
+    asked: dict[str, list[tuple[SourceRule, Expression | None]]] = {}
     for stream, rules in sorted(index.sources.items()):
-        held = next(
-            (s for s in index.graph.stores if s.is_base and s.inputs[0].stream == stream and s.id in stored),
-            None,
-        )
-        if held is None:
-            continue
+        there = [
+            store
+            for store in index.graph.stores
+            if store.is_base and store.inputs[0].stream == stream and store.id in stored
+        ]
+        for rule in rules if there else ():
+            passes = Kept.by(rule.filter and rename_inputs(rule.filter, {rule.input: stream}))
+            held = next((one for one in there if kept[one.id].covers(passes)), there[0])
+            # A store with these tuples alone need not keep what the filter reads.
+            condition = None if passes.covers(kept[held.id]) else rule.filter
+            asked.setdefault(held.id, []).append((rule, condition))
+    for held in (store for store in index.graph.stores if store.id in asked):
         parts = [
             root.read(run, keep=not bounded).filter(pl.col(ARRIVAL).is_between(low, high, closed="left"))
             for run in stored[held.id]
@@ -156,12 +166,12 @@ def _start(
             continue
         frame = pl.concat(parts, how="diagonal")
         own = held.inputs[0].input
-        for rule in rules:
+        for rule, condition in asked[held.id]:
             rows = frame.rename({f"{own}.{name}": f"{rule.input}.{name}" for name in held.inputs[0].columns})
             if index.marks_late and LATE not in rows.columns:
                 rows = rows.with_columns(pl.lit(False).alias(LATE))
-            if rule.filter is not None:
-                rows = passing(rule.filter, rows)
+            if condition is not None:
+                rows = passing(condition, rows)
             if rows.height:
                 messages.extend(send(index, rule.out, rows, layouts=layouts))
     return messages

@@ -13,11 +13,12 @@ A stream that only the new plan reads is joining: what it had before is read fir
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
+from jobs.expressions.predicate_order import passing
 from jobs.join.index_columns import limit_of
 from jobs.partitioning.layout import StoreLayout, partitioning_of
 from jobs.partitioning.rescaling import in_first_copy, rescaling_of
@@ -29,11 +30,12 @@ from jobs.plan.tuples import ARRIVAL, LATE, column_name
 from jobs.protocol.metrics import newest
 from jobs.reconfigure.backfill import rebuild
 from jobs.reconfigure.completeness import complete_since
+from jobs.reconfigure.coverage import Kept, covering, kept_filters
 from jobs.recovery.checkpoint import Change, Checkpoint
 from jobs.recovery.manifest import Manifest, QueryState, StoreState, StreamState, write_manifest
 from jobs.storage.partition import run_figures, state_root
 from jobs.storage.run import RunRef, new_attempt, run_path
-from optimizer.algebra.expression import Column
+from optimizer.algebra.expression import Column, Expression, columns_of
 from optimizer.physical.graph import GraphStore, PhysicalGraph
 
 
@@ -77,33 +79,43 @@ def switch(
                 filter=filters[store.id],
                 complete_from_us=newest(known.complete_from_us, _kept_from(before, old, store)),
             )
+    had, wants = kept_filters(old), kept_filters(new)
     missing = [store for store in new.stores if store.id not in kept]
     using = {store.id for store in new.stores}
     moved = 0
     for store in (wanted for wanted in missing if wanted.is_base):
-        source = _best_source(before, old, store, columns[store.id], filters[store.id], using)
-        partitioning = partitioning_of(store, None)
-        layout: StoreLayout | None = partitioning.first_layout()
-        if source is None:
+        condition = wants.get(store.id)
+        sources = _sources(before, old, had, store, columns[store.id], condition, using)
+        layout: StoreLayout | None = partitioning_of(store, None).first_layout()
+        if not sources:
             kept[store.id] = ()
             start = _unseen_from(new, store, before)
             # Nothing says which versions were in force before.
             start = LAST_US if store.key and start is not None else start
         else:
-            held = next(s for s in old.stores if s.id == source)
-            free = source not in using and set(before.stores[source].columns) == set(columns[store.id])
-            root, rescaling = state_root(checkpoint.state), rescaling_of(before.stores[source].layout)
-            stored, times = runs.get(source, ()), _times(new, store)
-            old_one = Predecessor(held, rescaling, stored, root, limit, times, batch)
-            ways = (way(old_one, store) for way in partitioning.migrate_from if free)
-            filled = next((migrated for migrated in ways if migrated is not None), None)
+            held = [next(one for one in old.stores if one.id == source) for source in sources]
+            root, times = state_root(checkpoint.state), _times(new, store)
+            predecessors = [
+                Predecessor(
+                    one,
+                    rescaling_of(before.stores[one.id].layout),
+                    runs.get(one.id, ()),
+                    root,
+                    limit,
+                    times,
+                    batch,
+                )
+                for one in held
+            ]
+            filled = None
+            within = all(Kept.by(condition).covers(Kept.by(had[source])) for source in sources)
+            if within and set(before.stores[held[0].id].columns) == set(columns[store.id]):
+                filled = _as_they_lie(predecessors, store, using)
             if filled is None:
-                filled = _placed_anew(old_one, store)
-            else:
-                using.add(source)
+                filled = _placed_anew(predecessors, store, None if within else condition)
             kept[store.id], layout = filled.runs, filled.layout or layout
             moved += filled.sent
-            start = newest(before.stores[source].complete_from_us, _kept_from(before, old, store, source))
+            start = _complete_from(before, old, store, sources)
         states[store.id] = StoreState(
             columns=columns[store.id],
             filter=filters[store.id],
@@ -186,40 +198,74 @@ def _kept_from(
     return starts
 
 
-def _best_source(
+def _complete_from(
+    before: Manifest, old: PhysicalGraph, store: GraphStore, sources: Sequence[str]
+) -> int | None:
+    """The event time from which what fills a store is complete."""
+    starts: int | None = None
+    for source in sources:
+        starts = newest(starts, before.stores[source].complete_from_us)
+        starts = newest(starts, _kept_from(before, old, store, source))
+    return starts
+
+
+def _sources(
     before: Manifest,
     old: PhysicalGraph,
+    had: Mapping[str, Expression | None],
     store: GraphStore,
     columns: tuple[str, ...],
-    condition: str,
+    condition: Expression | None,
     using: set[str],
-) -> str | None:
-    """The old base store of the same stream to fill `store` from.
+) -> Sequence[str]:
+    """The old base stores of the same stream to fill `store` from.
 
-    The widest is taken; of equally wide ones that whose tuples may stay where they lie, because no other
-    store is `using` them.
+    There is none if some of its tuples are nowhere.
+    Of those that have them all the widest is taken; of equally wide ones that whose tuples may stay where
+    they lie, because they are no others and no other store is `using` them. Else several, if what these
+    filters passed is all that is wanted.
     """
-    wanted = store.inputs[0]
-    fitting = [
-        held
-        for held in old.stores
-        if held.is_base
-        and held.inputs[0].stream == wanted.stream
-        and held.inputs[0].input == wanted.input
-        and held.id in before.stores
-        and _serves(before.stores[held.id], columns, condition)
-    ]
+    wanted, filters = store.inputs[0], store_filters(old)
+    own = Kept.by(condition)
+    read = set() if condition is None else {f"{c.input}.{c.name}" for c in columns_of(condition)}
+    fitting: dict[str, GraphStore] = {}
+    for held in old.stores:
+        state = before.stores.get(held.id)
+        if state is None or not held.is_base or held.id not in had or state.filter != filters[held.id]:
+            continue
+        if (held.inputs[0].stream, held.inputs[0].input) != (wanted.stream, wanted.input):
+            continue
+        needed = set(columns) if own.covers(Kept.by(had[held.id])) else {*columns, *read}
+        if needed <= set(state.columns):
+            fitting[held.id] = held
 
-    def reach(held: GraphStore) -> tuple[bool, int, bool, str]:
+    def reach(held: GraphStore) -> tuple[bool, int, bool, bool, str]:
         retention = held.retention[0].reach_us
         stays = held.id not in using and held.partitioning == store.partitioning
-        return (retention is not None, -(retention or 0), not stays, held.id)
+        more = not own.covers(Kept.by(had[held.id]))
+        return (retention is not None, -(retention or 0), more, not stays, held.id)
 
-    return min(fitting, key=reach).id if fitting else None
+    ordered = sorted(fitting.values(), key=reach)
+    return covering({held.id: Kept.by(had[held.id]) for held in ordered}, own)
 
 
-def _placed_anew(old: Predecessor, store: GraphStore) -> Migrated:
-    """The tuples of an old store, placed as `store` wants them, in new runs."""
+def _as_they_lie(predecessors: Sequence[Predecessor], store: GraphStore, using: set[str]) -> Migrated | None:
+    """An old store as the new one, if nothing else uses it and it can be."""
+    old, *others = predecessors
+    if others or old.store.id in using:
+        return None
+    ways = (way(old, store) for way in partitioning_of(store, None).migrate_from)
+    filled = next((migrated for migrated in ways if migrated is not None), None)
+    if filled is not None:
+        using.add(old.store.id)
+    return filled
+
+
+def _placed_anew(
+    predecessors: Sequence[Predecessor], store: GraphStore, condition: Expression | None
+) -> Migrated:
+    """Write tuples of old stores that pass a condition as `store` wants them."""
+    old = predecessors[0]
     limit, (times,) = old.limit, old.times
     written: list[RunRef] = []
     partitioning = partitioning_of(store, None)
@@ -227,8 +273,7 @@ def _placed_anew(old: Predecessor, store: GraphStore) -> Migrated:
     names = [f"{stored.input}.{name}" for stored in store.inputs for name in stored.columns]
     attempt = new_attempt()
     most_bytes = None if limit is None else limit.part_bytes
-    once = (run for run in old.runs if in_first_copy(old.store, run.partition))
-    frames = (old.root.read(run, keep=limit is None) for run in once)
+    frames = _each_once(predecessors, condition)
     for number, frame in enumerate(_bounded(frames, most_bytes)):
         kept = frame.select([c for c in (*names, ARRIVAL, LATE) if c in frame.columns])
         for tasks, part in partitioning.place(Arriving(kept, kept, key, times)):
@@ -240,6 +285,24 @@ def _placed_anew(old: Predecessor, store: GraphStore) -> Migrated:
                 figures = run_figures(store, (times,), task, path, part)
                 written.append(old.root.write(figures, arranged, index))
     return Migrated(tuple(written), kept=0, sent=sum(run.rows for run in written))
+
+
+def _each_once(predecessors: Sequence[Predecessor], condition: Expression | None) -> Iterator[pl.DataFrame]:
+    """The tuples of some stores that pass a condition, each of them once."""
+    seen: list[pl.Series] = []
+    for place, old in enumerate(predecessors):
+        known = pl.concat(seen) if seen else None
+        for run in old.runs:
+            if not in_first_copy(old.store, run.partition):
+                continue
+            frame = old.root.read(run, keep=old.limit is None)
+            if known is not None:
+                frame = frame.filter(~pl.col(ARRIVAL).is_in(known.implode()))
+            if condition is not None:
+                frame = passing(condition, frame)
+            if place + 1 < len(predecessors):
+                seen.append(frame[ARRIVAL])
+            yield frame
 
 
 _ROWS_AT_ONCE = 500_000

@@ -116,7 +116,10 @@ class LearntStatistics:
         )
 
     def batch_s(self, epoch_batches: int) -> float | None:
-        """Event time that a batch of the newest epoch spanned, in seconds; None before there was one."""
+        """Seconds of event time that a batch of the newest epoch spanned.
+
+        None before there was an epoch.
+        """
         rates = {} if self.memory is None else self.memory.rates
         longest = max((rate.seconds for rate in rates.values()), default=0.0)
         return longest / epoch_batches if longest > 0 else None

@@ -1,4 +1,4 @@
-"""Which relations of a stream share a base store: all of them, or some by themselves.
+"""Say which relations of a stream share a base store.
 
 One store for all takes in what any filter passes, once. A probe for a few of its tuples looks through
 all of them, though, and so do stores of their own pay where filters pass little, or where one filter's
@@ -19,13 +19,15 @@ SeparateStores = Mapping[str, tuple[frozenset[str], ...]]
 
 @lru_cache(maxsize=1 << 16)
 def filter_key(relation: Occurrence) -> str:
-    """Identify a relation's filter, whichever occurrence of the stream it is on; empty for none."""
+    """Identify a relation's filter, on whichever occurrence; empty for none."""
     condition = relation.filter
     return "" if condition is None else digest("F", over(condition, {relation.input: relation.stream}))
 
 
 def store_of(relation: Occurrence, separate: SeparateStores) -> str:
-    """The name of the base store that keeps a relation: its stream's, if it shares that one.
+    """The name of the base store that keeps a relation.
+
+    It is the stream's if the relation shares the common one.
 
     >>> from optimizer.logical.window import UNBOUNDED
     >>> whole = Occurrence("orders", "orders", frozenset({frozenset()}), UNBOUNDED)
@@ -46,7 +48,10 @@ def stream_of_store(store: str) -> str:
 
 
 def together(groups: Iterable[SeparateStores]) -> SeparateStores:
-    """The separate stores of several plans as those of one; the first to divide a stream is right."""
+    """The separate stores of several plans as those of one.
+
+    The first to divide a stream is right.
+    """
     found: dict[str, tuple[frozenset[str], ...]] = {}
     for separate in groups:
         for stream, own in separate.items():

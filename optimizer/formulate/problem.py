@@ -268,6 +268,9 @@ def _predicates(
             for variant in terms.variants
         }
         for identity, expression in terms.predicates:
+            if identity in found:
+                # Of other queries over the same relations: statistics are asked once.
+                continue
             within = None
             if is_assumed(expression, known.selectivity(expression)):
                 within = window_share(expression, times, windows_s)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from math import prod
 
+from optimizer.formulate.base_stores import filter_key
 from optimizer.formulate.model import QueryTerms, Translation
 from optimizer.search.cost_model import lasting_s
-from optimizer.search.pricing import SourceLoad
+from optimizer.search.pricing import Pricing, SourceLoad
 from optimizer.search.widths import POSITION_BYTES
 
 
@@ -30,6 +31,7 @@ def source_load(translation: Translation) -> SourceLoad:
             read[served.stream] = max(read.get(served.stream, 0.0), bytes_of.get(served.id, 0.0))
             # Relations that differ only in window have one source.
             sources[served.id.rpartition("@")[0]] = rates[served.id]
+    sources |= _union_sources(translation)
     return SourceLoad(
         streams=tuple(rates[stream] for stream in sorted(read)),
         sources=tuple(sources[source] for source in sorted(sources)),
@@ -38,6 +40,24 @@ def source_load(translation: Translation) -> SourceLoad:
         result_bytes=sum(rate * size for rate, size in leaves),
         leaves=tuple(rate for rate, _ in leaves),
     )
+
+
+def _union_sources(translation: Translation) -> dict[str, float]:
+    """Sources that fill stores of several filters: they pass what any of these does."""
+    filters: dict[str, set[str]] = defaultdict(set)
+    occurrences = translation.occurrences
+    for relation in translation.problem.relations:
+        filters[relation.kept_in].add(filter_key(occurrences[relation.id]))
+    return {
+        f"store {store}": translation.problem.stored_rates[store]
+        for store, keys in filters.items()
+        if len(keys) > 1 and "" not in keys and translation.retain == "needed"
+    }
+
+
+def union_source(pricing: Pricing, passed: float) -> float:
+    """What one more source costs, of so many tuples per second."""
+    return pricing.source(SourceLoad((), (passed,), 0.0, 0.0, 0.0, ()))
 
 
 def _results(translation: Translation, terms: QueryTerms, rates: dict[str, float]) -> list[float]:

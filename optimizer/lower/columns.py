@@ -34,12 +34,14 @@ class Columns:
     _types: dict[tuple[str, str], ColumnType] = field(init=False)
     _keys: dict[tuple[int, StoreKey], Column | None] = field(init=False, default_factory=dict)
     _event_times: dict[str, str] = field(init=False)
+    _streams: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         translation = self.forest.translation
         self.retain_everything = translation.retain == "everything"
         self._terms = {terms.query.name: terms for terms in translation.queries}
         self._types = {(s.name, name): kind for s in translation.streams for name, kind in s.columns}
+        self._streams = {relation: one.stream for relation, one in self.forest.occurrences.items()}
         self._event_times = {s.name: s.event_time for s in translation.streams}
         probes = defaultdict(list)
         for node in self.forest.nodes():
@@ -56,15 +58,16 @@ class Columns:
         return self.column(name, self._event_times[stream_of(name)])
 
     def store_filter(self, kept_in: str) -> Expression | None:
-        """A base store's filter, which keeps any tuple that the filter of some relation in it passes.
+        """A base store's filter, which passes what the filter of any relation in it does.
 
-        It depends on the queries and on which of them share the store, not on orders, so other orders
-        find the stored tuples that they need.
+        It depends on the queries and on which of them share the store, not on orders: a change of plan
+        finds the stored tuples that it needs, in one store or in several.
         """
         if self.retain_everything:
             return None
         if kept_in not in self._filters:
-            self._filters[kept_in] = _union_filter(kept_in, self.forest)
+            stored = [relation for relation, store in self.forest.kept_in.items() if store == kept_in]
+            self._filters[kept_in] = _union_filter(self.forest, stored)
         return self._filters[kept_in]
 
     def checks(self, node: Node) -> tuple[Expression, ...]:
@@ -132,7 +135,7 @@ class Columns:
             stream = translation.stream(key.stream)
             if self.retain_everything:
                 return {Column(stream.name, name, kind) for name, kind in stream.columns}
-            needed = {Column(stream.name, c.name, c.type) for c in self._of_base(stream.name, key.kept_in)}
+            needed = {Column(stream.name, c.name, c.type) for c in self._of_stream(stream.name)}
             return needed | {self.event_time(stream.name)} | self._partitioning(key)
         needed = {self.event_time(self.forest.occurrences[r].input) for r in key.relations}
         for node in self._probes.get(key, ()):
@@ -143,13 +146,16 @@ class Columns:
     def _partitioning(self, key: StoreKey) -> set[Column]:
         return {self.column(*key.partitioning)} if key.partitioning else set()
 
-    def _of_base(self, stream: str, kept_in: str) -> Iterable[Column]:
-        """Columns of any relation in a base store that some join reads, whatever its orders."""
-        kept, store_of = self.store_filter(kept_in), self.forest.kept_in
+    def _of_stream(self, stream: str) -> Iterable[Column]:
+        """Columns of any occurrence of the stream that some join reads, whatever the plan.
+
+        A plan that divides the stream among stores in another way fills them from these.
+        """
+        kept = _union_filter(self.forest, [r for r in self.forest.kept_in if self._streams[r] == stream])
         for terms in self._terms.values():
             if len(terms.variants) == 1:
                 continue
-            inside = [v for v in terms.variants if store_of[v.served_by.id] == kept_in]
+            inside = [v for v in terms.variants if v.own.stream == stream]
             names = {v.own.input for v in inside}
             read: list[Expression] = [expression for _, expression in terms.predicates]
             read += terms.residuals
@@ -186,9 +192,9 @@ def rename(expression: Expression, old: str, new: str) -> Expression:
     return over(expression, {old: new})
 
 
-def _union_filter(kept_in: str, forest: Forest) -> Expression | None:
+def _union_filter(forest: Forest, relations: Iterable[str]) -> Expression | None:
     filters = set()
-    for relation in (forest.occurrences[one] for one, store in forest.kept_in.items() if store == kept_in):
+    for relation in map(forest.occurrences.__getitem__, relations):
         if relation.filter is None:
             return None
         filters.add(rename(relation.filter, relation.input, relation.stream))

@@ -141,25 +141,41 @@ class Forest:
         fresh = node.predicates - node.parent.predicates - node.store.predicates
         return self._model.evaluation(node.start.id, node.relations, node.predicates, fresh) * node.share
 
-    def step_load(self, node: Node) -> StepLoad:
-        """What a probe does, with what own filters and windows leave of it."""
+    def found(self, node: Node) -> frozenset[str]:
+        """The relations whose combinations a probe finds in its store."""
+        inside = {name for _, name in node.renames}
+        # Relations that differ only in window begin in one root, which knows the first one's alone.
+        return frozenset(r for r in node.relations if self.occurrences[r].input in inside)
+
+    def probed(self, node: Node) -> str:
+        """The relation that a probe finds in a base store."""
+        (relation,) = self.found(node)
+        return relation
+
+    def step_load(self, node: Node, inserted: float | None = None) -> StepLoad:
+        """What a probe does, with what own filters and windows leave of it.
+
+        Args:
+            node: a probe.
+            inserted: tuples per second that come into its store, if others than those that do.
+        """
         assert node.parent is not None
         assert node.store is not None
         model = self._model
         fresh = node.predicates - node.parent.predicates - node.store.predicates
-        inside = {name for _, name in node.renames}
-        # Relations that differ only in window begin in one root, which knows the first one's alone.
-        relations = frozenset(r for r in node.relations if self.occurrences[r].input in inside)
+        relations = self.found(node)
         stored = (relations, node.store.predicates)
+        if inserted is None:
+            inserted = model.inserted(*stored)
         return StepLoad(
             arriving=self.arriving_rate(node),
             made=self.leaving_rate(node),
             equal=model.equal(fresh),
             evaluated=self.evaluation(node),
-            inserted=model.inserted(*stored),
+            inserted=inserted,
             held_s=model.held_s(*stored),
             tasks=node.store.tasks,
-            checks=bool(node.residuals) or model.checks(fresh, relations),
+            checks=bool(node.residuals) or model.checks(fresh, relations, inserted),
             arriving_bytes=model.bytes(node.relations - relations, node.parent.predicates),
             made_bytes=model.bytes(node.relations, node.predicates),
         )

@@ -22,7 +22,7 @@ from optimizer.lower.probe_forest import Forest, Node, StoreKey
 from optimizer.physical.equalities import equality_class
 from optimizer.search.copy_choice import assign_probes, best_copies, copies_cost, relieved_copies
 from optimizer.search.join_graph import bits
-from optimizer.search.pricing import StepLoad
+from optimizer.search.pricing import CopyLoad, StepLoad
 from optimizer.search.problem import Cost, Options, Solution, Status
 
 Copies = Mapping[str, tuple[str, ...]]
@@ -96,7 +96,7 @@ def task_loads(forest: Forest) -> dict[StoreKey, float]:
 
 
 def kept_columns(forest: Forest) -> dict[str, frozenset[str]]:
-    """Columns of the copies of base stores that several relations share, by the store's name.
+    """Columns of the copies of base stores that several relations share.
 
     Only where it matters which they are.
     """
@@ -146,9 +146,18 @@ class StreamCopies:
 
     Args:
         nodes: all probes of the stream's stores; at least one.
+        load: what one copy does, if not what the store of these nodes does.
+        steps: what the nodes do then.
     """
 
-    def __init__(self, forest: Forest, nodes: Sequence[Node], options: Options) -> None:
+    def __init__(
+        self,
+        forest: Forest,
+        nodes: Sequence[Node],
+        options: Options,
+        load: CopyLoad | None = None,
+        steps: Sequence[StepLoad] | None = None,
+    ) -> None:
         store = nodes[0].store
         assert store is not None
         self.tasks = store.tasks
@@ -159,11 +168,11 @@ class StreamCopies:
         self._sent = [forest.arriving_rate(node) for node in nodes]
         pricing = options.pricing
         # What a step costs besides is the same for all copies.
-        each = [pricing.step(forest.step_load(node))[1] for node in nodes]
+        each = [pricing.step(step)[1] for step in steps or map(forest.step_load, nodes)]
         self._routed, self._by_known = sum(each), self._sums(each)
-        work, memory = pricing.copy(forest.copy_load(store))
+        work, memory = pricing.copy(load or forest.copy_load(store))
         self._weights = (work + pricing.memory * memory,) * len(self.candidates)
-        self._inserted = forest.inserted(store)
+        self._inserted = load.inserted if load else forest.inserted(store)
         self._options = options
 
     def mask(self, columns: Iterable[str]) -> int:

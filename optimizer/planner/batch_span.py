@@ -1,4 +1,4 @@
-"""The event time that one batch of a running topology spans, which its fixed costs are divided by."""
+"""Estimate the event time that one batch of a running topology spans."""
 
 from __future__ import annotations
 

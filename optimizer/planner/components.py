@@ -15,6 +15,7 @@ from time import perf_counter
 from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.digest import digest
 from optimizer.algebra.errors import Infeasible, hardest
+from optimizer.formulate.base_stores import SeparateStores, together
 from optimizer.formulate.covering import merged
 from optimizer.formulate.problem import Subsumption
 from optimizer.logical.query import Query
@@ -40,6 +41,8 @@ class QueryComponent:
     solution: Solution
     subsumption: Subsumption = field(default_factory=dict)
     """Relations that wider ones serve, so that queries share them."""
+    separate: SeparateStores = field(default_factory=dict)
+    """Filters whose relations have base stores of their own."""
 
 
 def connected(queries: Sequence[Query]) -> tuple[tuple[Query, ...], ...]:
@@ -92,8 +95,8 @@ def answers(
         hurried = replace(context, options=replace(context.options, time_limit_s=limit))
         component = _answer(hurried, group, running)
         if stage is not None:
-            _, solution = hurried.solve(group, subsumption=component.subsumption, stage=stage)
-            component = replace(component, solution=solution)
+            seen = hurried.answer(group, subsumption=component.subsumption, stage=stage)
+            component = replace(component, solution=seen.solution, separate=seen.separate)
         found.append(component)
     return tuple(found)
 
@@ -146,17 +149,19 @@ def _answer(
     streams = {item.stream for query in queries for item in query.inputs}
     near = [p for p in running if any(i.stream in streams for q in p.queries for i in q.inputs)]
     if not near:
-        solution, subsumption = share(context, queries)
-        return QueryComponent(queries, numbers, solution, subsumption)
+        made = share(context, queries)
+        return QueryComponent(queries, numbers, made.solution, made.subsumption, made.separate)
     before: Subsumption = {}
     for part in near:
         before = merged(before, part.subsumption)
-    solution, subsumption = share(context, queries, side_by_side([p.solution for p in near]), before)
+    separate = together(part.separate for part in near)
+    made = share(context, queries, side_by_side([p.solution for p in near]), before, separate)
     if same is not None:
-        kept = _restated(context, same, solution.bound if subsumption == same.subsumption else None)
-        if kept is not None and kept.cost.total * (1 - stay) <= solution.cost.total:
-            return QueryComponent(queries, numbers, kept, same.subsumption)
-    return QueryComponent(queries, numbers, solution, subsumption)
+        alike = made.subsumption == same.subsumption and made.separate == same.separate
+        kept = _restated(context, same, made.solution.bound if alike else None)
+        if kept is not None and kept.cost.total * (1 - stay) <= made.solution.cost.total:
+            return QueryComponent(queries, numbers, kept, same.subsumption, same.separate)
+    return QueryComponent(queries, numbers, made.solution, made.subsumption, made.separate)
 
 
 def _numbers(problem: Problem) -> str:
@@ -166,7 +171,7 @@ def _numbers(problem: Problem) -> str:
 
 def _restated(context: PlanningContext, part: QueryComponent, bound: float | None) -> Solution | None:
     """A component's orders and results at today's statistics; None if they do not fit."""
-    translation = context.translate(part.queries, part.subsumption)
+    translation = context.translate(part.queries, part.subsumption, part.separate)
     graph = StateGraph(translation.problem, context.options)
     draft = partial_plan_of(graph, tuple(graph.required), part.solution)
     if draft is None:

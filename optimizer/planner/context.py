@@ -9,17 +9,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from optimizer.algebra.errors import Infeasible
+from optimizer.formulate.base_stores import SeparateStores
 from optimizer.formulate.model import Retain, Translation
 from optimizer.formulate.problem import Subsumption, to_problem
+from optimizer.formulate.source_load import source_load
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.lower.probe_forest import Forest
 from optimizer.lower.store_layouts import Copies, grow_with_copies, kept_columns, largest_load
 from optimizer.methods import METHODS
+from optimizer.methods.heuristic.individual import Individual
 from optimizer.methods.heuristic.reroute import rerouted
+from optimizer.planner.separate_stores import all_separate
+from optimizer.planner.separate_stores import separate as divide
 from optimizer.search.problem import Cost, Options, Solution, Status
 from optimizer.statistics import DefaultStatistics, LayeredStatistics, StatisticsProvider
 
+COMPARED_QUERIES = 12
+"""Of larger components in use, queries are not planned alone as well."""
 _REROUTINGS = 3
 """Times that orders are routed anew around the copies that shared stores keep; each may change these."""
 
@@ -41,15 +48,26 @@ class PlanningContext:
     """Seconds of event time that one batch spans; 0 if unknown."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """SQL by query name, to be shown with the plan."""
+    translated: dict[object, Translation] | None = field(default=None, compare=False, repr=False)
+    """Problems of the planning under way, whose phases ask for the same ones again; None outside of it."""
 
     @property
     def with_defaults(self) -> StatisticsProvider:
         """What is known, with the documented guesses below it."""
         return LayeredStatistics((self.known, DefaultStatistics()))
 
-    def translate(self, queries: Sequence[Query], subsumption: Subsumption | None = None) -> Translation:
+    def translate(
+        self,
+        queries: Sequence[Query],
+        subsumption: Subsumption | None = None,
+        separate: SeparateStores | None = None,
+    ) -> Translation:
         """The problem of answering the queries together."""
-        return to_problem(
+        sharing = frozenset((subsumption or {}).items()), frozenset((separate or {}).items())
+        key = tuple(queries), sharing, self.options.task_tuples
+        if self.translated is not None and key in self.translated:
+            return self.translated[key]
+        made = to_problem(
             queries,
             self.catalog,
             self.known,
@@ -57,8 +75,12 @@ class PlanningContext:
             tasks=self.tasks,
             horizon_s=self.horizon_s,
             subsumption=subsumption,
+            separate=separate,
             task_tuples=self.options.task_tuples,
         )
+        if self.translated is not None:
+            self.translated[key] = made
+        return made
 
     def solve(
         self,
@@ -76,16 +98,42 @@ class PlanningContext:
         Raises:
             optimizer.algebra.errors.Infeasible: the method found no plan within the limits.
         """
-        translation = self.translate(queries, subsumption)
+        answer = self.answer(queries, running, subsumption, stage=stage)
+        return answer.forest, answer.solution
+
+    def answer(
+        self,
+        queries: Sequence[Query],
+        running: Solution | None = None,
+        subsumption: Subsumption | None = None,
+        separate: SeparateStores | None = None,
+        *,
+        stage: str | None = None,
+    ) -> Answer:
+        """As `solve`, with all that is known of the answer.
+
+        Args:
+            separate: filters with stores of their own in the plan in use.
+            stage: see `solve`.
+        """
+        translation = self.translate(queries, subsumption, separate)
         nothing = Solution(self.method, Status.FEASIBLE, (), (), Cost(0.0, 0.0, 0.0), None, 0.0, 0.0)
         answer = Answer(
-            self, queries, running, subsumption, translation, nothing, Forest(translation), nothing
+            self,
+            queries,
+            running,
+            subsumption or {},
+            separate or {},
+            translation,
+            nothing,
+            Forest(translation),
+            nothing,
         )
         for phase in SOLVING_PHASES:
             answer = phase(answer)
             if stage_name(phase) == stage:
                 break
-        return answer.forest, answer.solution
+        return answer
 
     def admits(self, forest: Forest, solution: Solution) -> bool:
         """True if a solution keeps the storage budget, and its probe trees task capacity."""
@@ -103,12 +151,19 @@ class Answer:
     queries: Sequence[Query]
     running: Solution | None
     """The plan in use, as a warm start."""
-    subsumption: Subsumption | None
+    subsumption: Subsumption
+    separate: SeparateStores
     translation: Translation
     proposed: Solution
     """What the method found, with what it has proven."""
     forest: Forest
     solution: Solution
+
+    @property
+    def cost(self) -> float:
+        """What the answer costs, with reading and writing, which stores change too."""
+        pricing = self.context.options.pricing
+        return self.solution.cost.total + pricing.source(source_load(self.translation))
 
 
 def solve(answer: Answer) -> Answer:
@@ -139,7 +194,9 @@ def compare_with_greedy(answer: Answer) -> Answer:
         return answer
     rival = replace(context, method="greedy", options=hasty(context.options))
     try:
-        _, found = rival.solve(answer.queries, answer.running, answer.subsumption)
+        found = rival.answer(
+            answer.queries, answer.running, answer.subsumption, answer.separate, stage=stage_name(reroute)
+        ).solution
     except Infeasible:
         # Heuristics may miss a narrow budget or capacity that the program kept.
         return answer
@@ -164,11 +221,87 @@ def reroute(answer: Answer) -> Answer:
     return answer
 
 
+def separate_stores(answer: Answer) -> Answer:
+    """Give filters of a stream stores of their own where that is cheaper.
+
+    A division that is in use is left only for a gain above `Options.stay_discount`, since tuples move.
+    """
+    if not may_separate(answer.context):
+        return answer
+    stay = 1 - answer.context.options.stay_discount if answer.separate else 1.0
+    for _ in range(_REROUTINGS):
+        separate = divide(answer.forest, answer.context.options)
+        if separate == answer.separate:
+            break
+        other = _divided(answer, separate, answer.solution)
+        if other.cost >= answer.cost * stay * (1 - 1e-9):
+            break
+        answer, stay = other, 1.0
+    return answer
+
+
+def compare_with_alone(answer: Answer) -> Answer:
+    """Take every query's own plan where all of these together are cheaper.
+
+    They share what is equal, and stores where that saves something, so that queries never cost more
+    together than each of them alone.
+    """
+    context = answer.context
+    queries = sum(len(terms.variants) > 1 for terms in answer.translation.queries)
+    if not _may_compare(context) or queries < 2:
+        return answer
+    if answer.running is not None and queries > COMPARED_QUERIES:
+        # Every query again for each one that comes: planning from nothing does it.
+        return answer
+    separate = all_separate(answer.translation) if may_separate(context) else {}
+    translation = context.translate(answer.queries, {}, separate)
+    alone = Individual(METHODS[context.method]).solve(translation.problem, context.options)
+    apart = replace(answer, subsumption={}, separate=separate, translation=translation)
+    apart = separate_stores(_divided(apart, separate, alone))
+    stay = 1.0 if answer.running is None else 1 - context.options.stay_discount
+    return apart if apart.cost < answer.cost * stay * (1 - 1e-9) else answer
+
+
+def _may_compare(context: PlanningContext) -> bool:
+    """Whether nothing but cost decides."""
+    options = context.options
+    limited = options.task_capacity is not None or options.storage_budget is not None
+    return options.cost == "cores" and not limited and context.method != Individual.name
+
+
+def may_separate(context: PlanningContext) -> bool:
+    """Whether stores of one stream may keep different tuples.
+
+    By messages, one store for all is never dearer than several.
+    """
+    limited = context.options.task_capacity is not None or context.options.storage_budget is not None
+    by_size = context.options.task_tuples is not None
+    return context.options.cost == "cores" and context.retain == "needed" and not limited and not by_size
+
+
+def _divided(answer: Answer, separate: SeparateStores, found: Solution) -> Answer:
+    """The orders of a solution over stores divided so, routed anew around them."""
+    context, options = answer.context, answer.context.options
+    translation = context.translate(answer.queries, answer.subsumption, separate)
+    # What the method proved is about other stores.
+    proposed = replace(found, method=context.method, bound=None, status=Status.FEASIBLE)
+    here = replace(answer, separate=separate, translation=translation, proposed=proposed)
+    here = _with_copies(here, proposed)
+    if context.method in ("ilp", "greedy"):
+        other = rerouted(translation.problem, options, here.solution, kept_columns(here.forest))
+        if other is not None:
+            rival = _with_copies(here, other)
+            here = rival if _is_cheaper(rival.solution, here.solution) else here
+    return here
+
+
 SOLVING_PHASES: tuple[Callable[[Answer], Answer], ...] = (
     solve,
     choose_store_copies,
     compare_with_greedy,
     reroute,
+    separate_stores,
+    compare_with_alone,
 )
 """What is done with the queries of a component, in order."""
 

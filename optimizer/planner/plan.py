@@ -28,6 +28,7 @@ from optimizer.planner.components import QueryComponent, answers, answers_alone,
 from optimizer.planner.context import SOLVING_PHASES, PlanningContext, stage_name
 from optimizer.planner.memory_price import Needs, PricedMemory, Within, plan_within
 from optimizer.planner.plan_in_use import CompatibilityKey, Running
+from optimizer.planner.separate_stores import all_separate, least_stored
 from optimizer.planner.waiting import NOTHING, Waiting, with_branches
 from optimizer.search.problem import Cost, Options, Solution, Status
 from optimizer.statistics import (
@@ -103,19 +104,26 @@ class Plan:
         relaxations and is looser. A replay that plans again never asks for it; a topology's plan is recorded
         with it.
         """
-        proves = all(part.solution.bound is not None for part in self.components)
+        divides = self.method in ("ilp", "individual")
+        proves = all(
+            part.solution.bound is not None or (part.separate and divides) for part in self.components
+        )
         if self.solution.bound is not None:
             # Sums in another order differ in their last bits.
             return min(self.solution.bound + self._overhead + self.waits.least, self.cost.total)
         if not proves:
             return None
-        problems = [
-            self.context.translate(part.queries, part.subsumption).problem for part in self.components
-        ]
-        found = least_cost(problems, self.options, _BOUND_SHARE * self.options.time_limit_s)
+        problems, stored = [], {}
+        for place, part in enumerate(self.components):
+            whole = self.context.translate(part.queries, part.subsumption)
+            if part.separate:
+                stored[place] = least_stored(whole, self.options)
+                whole = self.context.translate(part.queries, part.subsumption, all_separate(whole))
+            problems.append(whole.problem)
+        found = least_cost(problems, self.options, _BOUND_SHARE * self.options.time_limit_s, stored)
         if found > self.solution.cost.total * (1 + 1e-9):
             # Queries leave what they share earlier than any program weighs: see `grow_with_copies`.
-            found = least(self.translation, self.options)
+            found = sum(stored.values()) if stored else least(self.translation, self.options)
         return min(found + self._overhead + self.waits.least, self.cost.total)
 
     def by_messages(self) -> Plan:
@@ -310,6 +318,7 @@ def _planned(
     stage: str | None,
 ) -> Plan:
     began = perf_counter()
+    context = replace(context, translated={})
     before: tuple[QueryComponent, ...] = ()
     if running is not None and running.key == CompatibilityKey.of(context):
         before = running.components
@@ -328,7 +337,7 @@ def _planned(
     return replace(
         made,
         graph=graph,
-        context=replace(context, copies={}),
+        context=replace(context, copies={}, translated=None),
         seconds=perf_counter() - began,
         waits=waits,
     )
@@ -348,7 +357,9 @@ def lower_together(
     context: PlanningContext, components: tuple[QueryComponent, ...], stage: str | None
 ) -> Plan:
     """Write the answers of components as one graph that shares stores."""
-    translation = translations_together([context.translate(c.queries, c.subsumption) for c in components])
+    translation = translations_together(
+        [context.translate(c.queries, c.subsumption, c.separate) for c in components]
+    )
     found = side_by_side([component.solution for component in components], context.method)
     forest, solution = _grown(context, found, translation, stage)
     graph = to_graph(forest, method=context.method, texts=context.texts)
@@ -361,7 +372,7 @@ def lower_apart(context: PlanningContext, components: tuple[QueryComponent, ...]
     for component in components:
         (query,) = component.queries
         # Names of inputs too are each query's own: a self-join may count its occurrences differently.
-        translation = context.translate([query], component.subsumption)
+        translation = context.translate([query], component.subsumption, component.separate)
         forest, _ = _grown(context, component.solution, translation, stage)
         graphs.append(to_graph(forest, method=context.method, texts=context.texts, salt=query.name))
         translations.append(translation)

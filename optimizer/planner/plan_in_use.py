@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
@@ -63,6 +63,7 @@ class Running:
                 part.numbers,
                 part.solution,
                 tuple(sorted(part.subsumption.items(), key=lambda pair: pair[0].id)),
+                {stream: [sorted(group) for group in own] for stream, own in part.separate.items()},
             )
             for part in self.components
         )
@@ -93,7 +94,11 @@ class Running:
         known = {query.name: query for query in queries}
         parts = tuple(
             QueryComponent(
-                tuple(known[name] for name in part.queries), part.numbers, part.solution, dict(part.widening)
+                tuple(known[name] for name in part.queries),
+                part.numbers,
+                part.solution,
+                dict(part.widening),
+                {stream: tuple(map(frozenset, own)) for stream, own in part.separate.items()},
             )
             for part in document.parts
             if all(name in known for name in part.queries)
@@ -108,6 +113,7 @@ class _ComponentDocument:
     solution: Solution
     widening: tuple[tuple[Occurrence, Occurrence], ...]
     """Pairs, since JSON's keys are texts."""
+    separate: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,18 +110,24 @@ class CostModel:
         keys = [predicate.selectivity for predicate in found if predicate.equality is not None]
         return prod(keys) if keys else min((predicate.selectivity for predicate in found), default=1.0)
 
-    def checks(self, fresh: Iterable[str], stored: frozenset[str]) -> bool:
-        """True if a step checks more than keys and windows, such as a filter."""
+    def checks(self, fresh: Iterable[str], stored: frozenset[str], inserted: float | None = None) -> bool:
+        """True if a step checks more than keys and windows, such as a filter.
+
+        Args:
+            fresh: predicates that the step applies.
+            stored: relations of the store.
+            inserted: tuples per second into a base store, if others than those that come.
+        """
         if any(self._predicates[predicate].equality is None for predicate in fresh):
             return True
         if len(stored) > 1:
             return False
         relation = self._relations[next(iter(stored))]
-        known = self.problem.stored_rates.get(relation.kept_in, 0.0)
+        known = self.problem.stored_rates.get(relation.kept_in, 0.0) if inserted is None else inserted
         return relation.tuples_per_second < known * (1 - 1e-9)
 
     def copy_load(self, relations: frozenset[str], predicates: frozenset[str]) -> CopyLoad:
-        """What one copy of a store does; a relation has its share of the one that keeps it."""
+        """What one copy of a store does; a relation has its share of a shared one."""
         is_base = len(relations) == 1
         share = 1 / self._sharing[self._relations[next(iter(relations))].kept_in] if is_base else 1.0
         return CopyLoad(

@@ -348,7 +348,7 @@ class StateGraph:
         return self.model.inserted(*self.names(self.states[site]))
 
     def sharing(self, site: int) -> tuple[int, ...]:
-        """The sites that share a site's store, itself included: relations that one store keeps."""
+        """The sites that share a site's store, itself included."""
         if not self._kept_in:
             for base in sorted(self.base_sites):
                 kept_in = self.relations[self.states[base].members[0]].kept_in

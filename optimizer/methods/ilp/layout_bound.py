@@ -8,7 +8,7 @@ the program over such stores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from time import perf_counter
 
@@ -19,7 +19,12 @@ from optimizer.search.problem import Options, Problem
 from optimizer.search.state_graph import StateGraph
 
 
-def least_cost(problems: Iterable[Problem], options: Options, time_limit_s: float) -> float:
+def least_cost(
+    problems: Iterable[Problem],
+    options: Options,
+    time_limit_s: float,
+    stored: Mapping[int, float] | None = None,
+) -> float:
     """What all problems together cost at least, in any layout of their stores.
 
     >>> from optimizer.search.problem import JoinPredicate, JoinQuery, Relation
@@ -33,13 +38,19 @@ def least_cost(problems: Iterable[Problem], options: Options, time_limit_s: floa
         problems: that share no store.
         options: what costs weigh; limits, which only make plans dearer, are left out.
         time_limit_s: seconds for all relaxations; one that is cut off bounds less.
+        stored: by place of a problem, what base stores cost at least where plans may divide them in other
+            ways than the problem does.
 
     Returns:
         In the unit of `Cost.total`.
     """
     deadline = perf_counter() + time_limit_s
     free = replace(options, storage_budget=None, task_capacity=None, task_tuples=None)
-    return sum(_least(StateGraph(_in_one_task(problem), free), deadline) for problem in problems)
+    known = stored or {}
+    return sum(
+        _least(StateGraph(_in_one_task(problem), free), deadline, known.get(place))
+        for place, problem in enumerate(problems)
+    )
 
 
 def _in_one_task(problem: Problem) -> Problem:
@@ -47,8 +58,8 @@ def _in_one_task(problem: Problem) -> Problem:
     return replace(problem, relations=relations, task_tuples=None)
 
 
-def _least(graph: StateGraph, deadline: float) -> float:
-    bound = fixed_storage(graph)
+def _least(graph: StateGraph, deadline: float, stored: float | None) -> float:
+    bound = fixed_storage(graph) if stored is None else stored
     for group in components(graph):
         flow = FlowProgram(graph, group)
         relaxed = relax(flow.program, deadline - perf_counter())

@@ -13,11 +13,11 @@ from optimizer.logical.query import Query
 from optimizer.methods import METHODS
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.rules import ProbeRule
-from optimizer.planner import subsumption
 from optimizer.planner.components import connected
 from optimizer.planner.context import PlanningContext
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.plan_in_use import Running
+from optimizer.planner.subsumption import Trials
 from optimizer.search.incumbent import mostly_changed
 from optimizer.search.problem import Options
 from optimizer.sql import parse_predicate, parse_query
@@ -80,13 +80,13 @@ def test_nothing_changes_when_nothing_changed(method: str) -> None:
 def test_a_new_query_leaves_other_parts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     running = _planned(_queries(chain=CHAIN, pair=PAIR))
     solved: list[set[str]] = []
-    solve = PlanningContext.solve
+    answer = PlanningContext.answer
 
     def recorded(self: PlanningContext, queries: list[Query], *rest: object, **named: object) -> object:
         solved.append({query.name for query in queries})
-        return solve(self, queries, *rest, **named)  # type: ignore[arg-type]
+        return answer(self, queries, *rest, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(PlanningContext, "solve", recorded)
+    monkeypatch.setattr(PlanningContext, "answer", recorded)
     grown = _planned(_queries(chain=CHAIN, pair=PAIR, more=MORE), running)
 
     assert solved
@@ -137,14 +137,14 @@ def test_groups_of_many_queries_grow_by_what_is_new(monkeypatch: pytest.MonkeyPa
     ]
     queries = _queries(**{f"q{n:02d}": text for n, text in enumerate(overlapping)})
     tried: list[frozenset[str]] = []
-    is_cheaper = subsumption._is_cheaper
+    is_cheaper = Trials.is_cheaper
 
-    def noted(at: PlanningContext, touched: Sequence[Query], *subsumptions: Subsumption) -> bool:
+    def noted(at: Trials, touched: Sequence[Query], *others: Subsumption, separated: bool) -> bool:
         tried.append(frozenset(query.name for query in touched))
-        return is_cheaper(at, touched, *subsumptions)
+        return is_cheaper(at, touched, *others, separated=separated)
 
     before = _planned(queries[:13])
-    monkeypatch.setattr(subsumption, "_is_cheaper", noted)
+    monkeypatch.setattr(Trials, "is_cheaper", noted)
     after = _planned(queries, before)
 
     assert before.components[0].subsumption
@@ -263,13 +263,13 @@ def test_another_setting_keeps_nothing() -> None:
 def test_the_cost_alone_is_computed_only_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made = _planned(_queries(pair=PAIR, more=MORE))
     solved: list[str] = []
-    solve = PlanningContext.solve
+    answer = PlanningContext.answer
 
     def recorded(self: PlanningContext, queries: list[Query], *rest: object, **named: object) -> object:
         solved.extend(query.name for query in queries)
-        return solve(self, queries, *rest, **named)  # type: ignore[arg-type]
+        return answer(self, queries, *rest, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(PlanningContext, "solve", recorded)
+    monkeypatch.setattr(PlanningContext, "answer", recorded)
     first, second = made.individual_cost, made.individual_cost
 
     assert solved == ["more", "pair"]
