@@ -12,6 +12,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
@@ -136,31 +137,42 @@ class Outgoing:
                     self._changed.wait()
                 if not self._waiting:
                     return
-                item = self._waiting[0]
             try:
-                if isinstance(item, _Results):
-                    self._tail.append(item.batch, item.plan_id, item.tails, item.dead)
-                else:
-                    fields = {"message": item.model_dump_json()}
-                    key, most = self._key, MOST_EVENTS
-                    if isinstance(item, StreamsSampled):
-                        key, most = self._samples_key, 1
-                    # An epoch is both at once, so that a retry sends neither twice.
-                    both = self._client.pipeline(transaction=True)
-                    both.xadd(key, fields, maxlen=most, approximate=most > 1)  # type: ignore[arg-type]
-                    if isinstance(item, EpochCompleted):
-                        both.xadd(self._statistics_key, fields, maxlen=MOST_EPOCHS)  # type: ignore[arg-type]
-                    both.execute()
+                self.deliver_next()
             except redis.RedisError:
                 # Away, starting, or full: the item keeps its place.
                 time.sleep(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
                 failures += 1
                 continue
             failures = 0
-            with self._changed:
-                # The buffer may have pushed it out meanwhile.
-                if self._waiting and self._waiting[0] is item:
-                    self._waiting.popleft()
+
+    def deliver_next(self) -> bool:
+        """Send what has waited longest; False if nothing waits.
+
+        Raises `redis.RedisError` if Redis cannot be reached: it then goes on waiting.
+        """
+        with self._changed:
+            if not self._waiting:
+                return False
+            item = self._waiting[0]
+        if isinstance(item, _Results):
+            self._tail.append(item.batch, item.plan_id, item.tails, item.dead)
+        else:
+            fields = {"message": item.model_dump_json()}
+            key, most = self._key, MOST_EVENTS
+            if isinstance(item, StreamsSampled):
+                key, most = self._samples_key, 1
+            # An epoch is both at once, so that a retry sends neither twice.
+            both = self._client.pipeline(transaction=True)
+            both.xadd(key, fields, maxlen=most, approximate=most > 1)  # type: ignore[arg-type]
+            if isinstance(item, EpochCompleted):
+                both.xadd(self._statistics_key, fields, maxlen=MOST_EPOCHS)  # type: ignore[arg-type]
+            both.execute()
+        with self._changed:
+            # The buffer may have pushed it out meanwhile.
+            if self._waiting and self._waiting[0] is item:
+                self._waiting.popleft()
+        return True
 
 
 class Incoming:
@@ -189,13 +201,15 @@ class Incoming:
         self._thread = threading.Thread(target=self._read, name="control", daemon=True)
 
     def start(self) -> None:
-        try:
+        self.pass_over_earlier()
+        self._thread.start()
+
+    def pass_over_earlier(self) -> None:
+        """Read only what is written from now on."""
+        # Its own clock has to do until a server that is away is back.
+        with suppress(redis.RedisError):
             seconds, microseconds = self._client.time()
             self._after = f"{seconds * 1000 + microseconds // 1000}-0"
-        except redis.RedisError:
-            # Its own clock has to do until the server is back.
-            pass
-        self._thread.start()
 
     def close(self) -> None:
         self._closing.set()
@@ -204,24 +218,31 @@ class Incoming:
         failures = 0
         while not self._closing.is_set():
             try:
-                answer: Any = self._client.xread({self._key: self._after}, count=100, block=1000)
+                self.take_new(block_ms=1000)
             except redis.RedisError:
                 self._closing.wait(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
                 failures += 1
                 continue
             failures = 0
-            read: list[Control] = []
-            for _, entries in answer or ():
-                for entry, fields in entries:
-                    self._after = entry.decode()
-                    message = self._message(fields.get(b"message", b""))
-                    read += [] if message is None else [message]
-            for deploys, group in itertools.groupby(read, lambda m: isinstance(m, Deploy)):
-                if deploys:
-                    any(self._take(message) for message in reversed(list(group)))
-                else:
-                    for message in group:
-                        self._take(message)
+
+    def take_new(self, block_ms: int | None = None) -> None:
+        """Read what was written meanwhile and carry it out; wait for it at most so long, by default not.
+
+        Raises `redis.RedisError` if Redis cannot be reached.
+        """
+        answer: Any = self._client.xread({self._key: self._after}, count=100, block=block_ms)
+        read: list[Control] = []
+        for _, entries in answer or ():
+            for entry, fields in entries:
+                self._after = entry.decode()
+                message = self._message(fields.get(b"message", b""))
+                read += [] if message is None else [message]
+        for deploys, group in itertools.groupby(read, lambda m: isinstance(m, Deploy)):
+            if deploys:
+                any(self._take(message) for message in reversed(list(group)))
+            else:
+                for message in group:
+                    self._take(message)
 
     def _message(self, text: bytes) -> Control | None:
         try:

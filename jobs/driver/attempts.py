@@ -32,6 +32,7 @@ from jobs.sources.connector import Descriptor
 from jobs.sources.halves import halves
 from jobs.sources.planner import PlannedBatch
 from jobs.sources.redis import RedisEntries
+from jobs.storage.disk import delete_if_there
 from jobs.worker.executor import Executor
 from jobs.worker.set_aside import Aside, Describe
 from jobs.worker.task import BatchContext
@@ -184,7 +185,7 @@ class Attempts:
         self.given_up = True
         change = begun.change
         if begun.base is not None:
-            Path(begun.base.path).unlink(missing_ok=True)
+            delete_if_there(Path(begun.base.path))
         failed = {} if failure is None else dict.fromkeys(failure.queries, str(failure))
         excess = Excess(begun.context.batch, change, too_many, self.settings.most or 0, failed)
         instead = self.coordinator.batch_given_up(excess)

@@ -51,7 +51,7 @@ from jobs.recovery.checkpoint import Checkpoint
 from jobs.recovery.manifest import Manifest
 from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
 from jobs.sources.planner import PlannedBatch
-from jobs.storage.fsync import make_durable
+from jobs.storage.disk import delete_if_there, disk, make_durable
 from jobs.storage.partition import state_root
 from jobs.worker.executor import Executor
 from optimizer.algebra.errors import InputError, Place
@@ -96,7 +96,7 @@ class BatchProtocol:
         state_root(self._checkpoint.state).delete_others(last.runs if last is not None else ())
         if output is None:
             return
-        output.mkdir(parents=True, exist_ok=True)
+        disk().make_folder(output)
         if last is not None:
             show(output, last.files)
         remove_hidden(output)
@@ -124,7 +124,7 @@ class BatchProtocol:
             Stopping: the coordinator has no plan under which the batch could be worked on.
             InputError: the batch does not begin where the last commit ends.
         """
-        started_us, began = time.time_ns() // 1000, time.perf_counter()
+        started_us, began = self._settings.clock(), time.perf_counter()
         before = self.last
         if planned.batch != batch:
             raise self._torn(f"a plan of batch {planned.batch}", f"one of batch {batch}")
@@ -145,7 +145,7 @@ class BatchProtocol:
             begun.layouts,
             gathered,
             started_us,
-            time.time_ns() // 1000,
+            self._settings.clock(),
             begun.base.moved if begun.base is not None else 0,
         )
         self._commit(manifest, begun.base)
@@ -177,7 +177,7 @@ class BatchProtocol:
             show(output, manifest.files)
         root.delete(manifest.removed)
         if base is not None:
-            Path(base.path).unlink(missing_ok=True)
+            delete_if_there(Path(base.path))
             root.remove_empty_folders()
         if self._attempts.given_up or manifest.batch % _SWEPT_EVERY == 0:
             self._sweep(manifest)

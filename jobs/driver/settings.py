@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+
+def wall_clock_us() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +25,5 @@ class Settings:
     """Newest results per query and task that come to the driver."""
     most: int | None = None
     """How many combinations a step may make in one batch and task; None for any number."""
+    clock: Callable[[], int] = wall_clock_us
+    """Wall clock, microseconds since 1970. It may be set back or forth at any time."""

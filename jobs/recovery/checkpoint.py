@@ -29,6 +29,7 @@ from pydantic import TypeAdapter, ValidationError, model_validator
 
 from jobs.recovery.lock import hold
 from jobs.recovery.manifest import CHECKPOINT_VERSION, CommitLog, write_durably
+from jobs.storage.disk import delete_if_there, disk
 from jobs.storage.partition import state_root
 from jobs.storage.remote import Shelf, below, claim
 from optimizer.algebra.errors import InputError, Place
@@ -112,7 +113,7 @@ class Checkpoint:
         self.root = root
         self._state_url = state_url
         self._shelf = Shelf(state_url) if state_url is not None else None
-        root.mkdir(parents=True, exist_ok=True)
+        disk().make_folder(root)
         path = root / "checkpoint.json"
         found = read_identity(root)
         if found is not None and not _same(found, identity) and not (root / "commits" / "0.json").exists():
@@ -131,7 +132,7 @@ class Checkpoint:
         self._remembering = threading.Lock()
         self.commits = CommitLog(root)
         for folder in ("plans", "changes", "planned", "state"):
-            (root / folder).mkdir(exist_ok=True)
+            disk().make_folder(root / folder)
 
     @property
     def state(self) -> str:
@@ -231,23 +232,23 @@ class Checkpoint:
         the topology starts is written under an unfinished name too.
         """
         for pattern in ("*.unfinished", "*/*.unfinished", "commits/switch-*.json"):
-            for path in self.root.glob(pattern):
-                path.unlink(missing_ok=True)
+            for path in sorted(self.root.glob(pattern)):
+                delete_if_there(path)
 
     def forget_changes(self, before: int) -> None:
         """Delete changes with smaller numbers and the plans that only they name.
 
         No batch will run under them again. No caller may record a change meanwhile.
         """
-        for path in (self.root / "changes").glob("*.json"):
+        for path in sorted((self.root / "changes").glob("*.json")):
             if path.stem.isdigit() and int(path.stem) < before:
-                path.unlink()
+                disk().delete(path)
         named = {
             _CHANGE.validate_json(path.read_bytes()).plan for path in (self.root / "changes").glob("*.json")
         }
-        for path in (self.root / "plans").glob("*.json"):
+        for path in sorted((self.root / "plans").glob("*.json")):
             if path.stem not in named:
-                path.unlink()
+                disk().delete(path)
 
 
 def read_identity(root: Path) -> Identity | None:

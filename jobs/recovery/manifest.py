@@ -7,7 +7,6 @@ Everything that the next batch needs to know is in the last manifest.
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from jobs.partitioning.layout import StoreLayout
 from jobs.protocol.metrics import StoreCounts, StreamProgress
-from jobs.storage.fsync import sync
+from jobs.storage.disk import delete_if_there, disk
 from jobs.storage.remote import read_bytes
 from jobs.storage.run import RunRef
 from optimizer.algebra.errors import InputError, Place
@@ -169,7 +168,7 @@ class CommitLog:
 
     def __init__(self, checkpoint: Path) -> None:
         self._folder = checkpoint / "commits"
-        self._folder.mkdir(parents=True, exist_ok=True)
+        disk().make_folder(self._folder)
 
     def path(self, batch: int) -> Path:
         return self._folder / f"{batch}.json"
@@ -181,7 +180,7 @@ class CommitLog:
     def write(self, manifest: Manifest) -> None:
         """Make a batch final. Durable when it returns."""
         write_manifest(self.path(manifest.batch), manifest)
-        self.path(manifest.batch - _KEPT).unlink(missing_ok=True)
+        delete_if_there(self.path(manifest.batch - _KEPT))
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
@@ -229,12 +228,11 @@ def write_durably(path: Path, content: bytes) -> None:
     b'{}'
     """
     unfinished = path.with_name(f"{path.name}.unfinished")
-    with unfinished.open("wb") as file:
+    with disk().create(unfinished) as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(unfinished, path)
-    sync(path.parent)
+    disk().flush([unfinished])
+    disk().rename(unfinished, path)
+    disk().flush([path.parent])
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ commit manifest lists. Final names follow from batch, stage and task alone.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jobs.recovery.manifest import OutputFile
+from jobs.storage.disk import disk
 from jobs.storage.run import new_attempt
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphQuery
@@ -41,17 +41,18 @@ def write_hidden(output: str, folder: str, batch: int, stage: int, task: int, ta
     path = Path(folder) / f"{batch:08d}-{stage}-{task:03d}.parquet"
     file = OutputFile(str(path), table.num_rows, new_attempt())
     hidden = hidden_path(Path(output), file)
-    hidden.parent.mkdir(parents=True, exist_ok=True)
+    disk().make_folder(hidden.parent)
     layout = _layout(table.schema)
-    pq.write_table(
-        table,
-        hidden,
-        compression="lz4",
-        use_dictionary=layout.texts,
-        column_encoding=layout.counted,
-        write_statistics=layout.compared,
-        store_schema=layout.arrow_only,
-    )
+    with disk().create(hidden) as target:
+        pq.write_table(
+            table,
+            target,
+            compression="lz4",
+            use_dictionary=layout.texts,
+            column_encoding=layout.counted,
+            write_statistics=layout.compared,
+            store_schema=layout.arrow_only,
+        )
     return file
 
 
@@ -113,7 +114,7 @@ def show(output: Path, files: Iterable[OutputFile]) -> None:
     for file in files:
         hidden = hidden_path(output, file)
         try:
-            os.replace(hidden, output / file.path)
+            disk().rename(hidden, output / file.path)
         except FileNotFoundError:
             if not (output / file.path).exists():
                 raise
@@ -125,8 +126,8 @@ def remove_hidden(output: Path) -> None:
     To be called after `show` of the last commit.
     """
     for pattern in (f"results/*/.*{_HIDDEN}*", f"{DEAD_LETTER_FOLDER}/.*{_HIDDEN}*"):
-        for path in output.glob(pattern):
-            path.unlink()
+        for path in sorted(output.glob(pattern)):
+            disk().delete(path)
 
 
 def result_folder(query: str) -> str:
@@ -157,10 +158,11 @@ def write_schemas(output: Path, queries: Iterable[GraphQuery], dead_letters: pa.
 
 
 def _write_schema(folder: Path, schema: pa.Schema) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    disk().make_folder(folder)
     target = folder / SCHEMA_FILE
     # One of an earlier release may have fewer columns. Types read back are not always those written.
     if not target.exists() or pq.read_schema(target).names != schema.names:
         unfinished = folder / f".{SCHEMA_FILE}{_HIDDEN}"
-        pq.write_table(schema.empty_table(), unfinished, store_schema=_layout(schema).arrow_only)
-        os.replace(unfinished, target)
+        with disk().create(unfinished) as file:
+            pq.write_table(schema.empty_table(), file, store_schema=_layout(schema).arrow_only)
+        disk().rename(unfinished, target)

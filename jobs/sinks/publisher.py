@@ -16,6 +16,7 @@ from jobs.recovery.manifest import Manifest, write_durably
 from jobs.sinks.connector import Sink
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER
 from jobs.sources.connector import Away
+from jobs.storage.disk import delete_if_there, disk
 
 _BACK_OFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 _POLL_S = 0.2
@@ -35,9 +36,11 @@ class Publisher:
         self._most = most
         self._released = threading.Event()
         self._outbox = checkpoint / "outbox"
-        self._outbox.mkdir(exist_ok=True)
+        disk().make_folder(self._outbox)
         self._changed = threading.Event()
         self._closing = False
+        self._published: int | None = None
+        """The last batch that the sink has; None if it is to be asked."""
         self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
         self.error: BaseException | None = None
         """What ended publishing for good, if anything did."""
@@ -54,7 +57,7 @@ class Publisher:
         if self._passing:
             for file in manifest.files:
                 if file.path not in files:
-                    (self.output / file.path).unlink(missing_ok=True)
+                    delete_if_there(self.output / file.path)
         if files:
             entry = self._outbox / f"{manifest.batch}.json"
             write_durably(entry, json.dumps(files).encode())
@@ -90,25 +93,34 @@ class Publisher:
         failures = 0
         while not self._closing:
             try:
-                published = self._sink.connect()
-                while not self._closing:
-                    for batch in self._batches():
-                        if batch > published:
-                            self._publish(batch)
-                            published = batch
-                        self._forget(batch)
-                        failures = 0
-                        if self._closing:
-                            return
-                    self._changed.wait(_POLL_S)
-                    self._changed.clear()
+                self.publish_waiting()
+                failures = 0
+                self._changed.wait(_POLL_S)
+                self._changed.clear()
             except Away:
-                # Whether the batch came about is not known here; connecting again finds out.
                 time.sleep(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
                 failures += 1
             except BaseException as error:
                 self.error = error
                 return
+
+    def publish_waiting(self) -> None:
+        """Publish what waits, in order, until nothing does or the process closes.
+
+        Raises `Away` if the sink is.
+        """
+        published, self._published = self._published, None
+        if published is None:
+            # Whether a batch came about before the sink went away is not known here.
+            published = self._sink.connect()
+        for batch in self._batches():
+            if self._closing:
+                break
+            if batch > published:
+                self._publish(batch)
+                published = batch
+            self._forget(batch)
+        self._published = published
 
     def _batches(self) -> list[int]:
         return sorted(int(path.stem) for path in self._outbox.glob("[0-9]*.json"))
@@ -123,5 +135,5 @@ class Publisher:
     def _forget(self, batch: int) -> None:
         if self._passing:
             for file in self._files(batch):
-                (self.output / file).unlink(missing_ok=True)
-        (self._outbox / f"{batch}.json").unlink()
+                delete_if_there(self.output / file)
+        disk().delete(self._outbox / f"{batch}.json")

@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 from pydantic import TypeAdapter
 
-from jobs.storage.fsync import make_durable
+from jobs.storage.disk import delete_if_there, disk, make_durable
 from jobs.storage.index_cache import OpenIndexes
 from jobs.storage.run_cache import RunCache
 from optimizer.algebra.errors import InputError, Place
@@ -143,7 +143,7 @@ class StateRoot:
             table = table.replace_schema_metadata(metadata)
         name = self.locate(run.path)
         if self._cache is None:
-            os.makedirs(os.path.dirname(name), exist_ok=True)
+            disk().make_folder(Path(name).parent)
             return _write_file(run, name, table)
         unfinished = self._cache.place(f"{run.path}.{new_attempt()}")
         written = _write_file(run, str(unfinished), table)
@@ -245,6 +245,9 @@ class StateRoot:
         for path in paths:
             if self._cache is not None:
                 self._cache.forget(path)
+            if self.local:
+                delete_if_there(Path(self.locate(path)))
+                continue
             try:
                 self.filesystem.delete_file(self.locate(path))
             except FileNotFoundError:
@@ -274,11 +277,11 @@ class StateRoot:
             return
         for folder, inner, files in os.walk(self._base, topdown=False):
             if not files and folder != self._base and not any(os.path.isdir(f"{folder}/{i}") for i in inner):
-                os.rmdir(folder)
+                disk().remove_folder(Path(folder))
 
 
 def _write_file(run: RunRef, name: str, table: pa.Table) -> RunRef:
-    with pa.OSFile(name, "wb") as sink:
+    with disk().create(Path(name)) as sink:
         with pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table.combine_chunks(), max_chunksize=2**31 - 1)
         size = sink.tell()

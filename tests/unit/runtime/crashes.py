@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import count
-from typing import Any
-from unittest.mock import patch
+from pathlib import Path
 
-import pyarrow.parquet as pq
+import pyarrow as pa
 
-from jobs.storage.run import StateRoot
-
-_CHANGES = (
-    *((os, name) for name in ("fsync", "replace", "unlink", "mkdir", "rmdir")),
-    (pq, "write_table"),
-    *((StateRoot, name) for name in ("write", "delete")),
-)
+from jobs.storage.disk import Disk, using
 
 
 class Killed(KeyboardInterrupt):
@@ -30,20 +22,47 @@ def killed_at(change: int | None) -> Iterator[Callable[[], int]]:
 
     Whatever would change it after that raises `Killed`, also on the way out: nobody tidies up.
     """
-    begun = count()
-    happened = 0
+    mortal = _Mortal(change)
+    with using(mortal):
+        yield lambda: mortal.happened
 
-    def guarded(real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*given: Any, **named: Any) -> Any:
-            nonlocal happened
-            if change is not None and next(begun) >= change:
-                raise Killed
-            happened += 1
-            return real(*given, **named)
 
-        return call
+class _Mortal(Disk):
+    """A disk that only so many changes come to."""
 
-    with ExitStack() as stack:
-        for owner, name in _CHANGES:
-            stack.enter_context(patch.object(owner, name, guarded(getattr(owner, name))))
-        yield lambda: happened
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._begun = count()
+        self.happened = 0
+
+    def _begin(self) -> None:
+        if self._most is not None and next(self._begun) >= self._most:
+            raise Killed
+        self.happened += 1
+
+    @contextmanager
+    def create(self, path: Path) -> Iterator[pa.NativeFile]:
+        self._begin()
+        with super().create(path) as file:
+            yield file
+
+    def rename(self, old: Path, new: Path) -> None:
+        self._begin()
+        super().rename(old, new)
+
+    def delete(self, path: Path) -> None:
+        self._begin()
+        super().delete(path)
+
+    def make_folder(self, path: Path) -> None:
+        self._begin()
+        super().make_folder(path)
+
+    def remove_folder(self, path: Path) -> None:
+        self._begin()
+        super().remove_folder(path)
+
+    def flush(self, paths: Iterable[Path]) -> None:
+        for path in paths:
+            self._begin()
+            super().flush([path])

@@ -11,7 +11,7 @@ import pytest
 from jobs.plan.tuples import ARRIVAL
 from jobs.recovery.checkpoint import Checkpoint, Identity
 from jobs.recovery.manifest import CHECKPOINT_VERSION, read_manifest
-from jobs.storage.fsync import make_durable
+from jobs.storage.disk import make_durable
 from jobs.storage.run import RunRef, StateRoot, new_attempt, run_path
 from optimizer.algebra.errors import InputError
 from optimizer.physical.graph import PhysicalGraph
