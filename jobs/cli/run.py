@@ -178,6 +178,7 @@ class _Job:
         publisher = self._results_publisher()
         settings = Settings(
             output=publisher.output if publisher is not None else self._out(),
+            passing=publisher is not None and publisher.passing,
             redis_url=given.redis,
             idle_timeout_us=given.idle_timeout,
             epoch_batches=given.epoch_batches,

@@ -51,7 +51,7 @@ from jobs.recovery.checkpoint import Checkpoint
 from jobs.recovery.manifest import Manifest
 from jobs.sinks.parquet import hidden_path, remove_hidden, show, write_schemas
 from jobs.sources.planner import PlannedBatch
-from jobs.storage.disk import delete_if_there, disk, make_durable
+from jobs.storage.disk import delete_if_there, make_durable, make_folder_durable
 from jobs.storage.partition import state_root
 from jobs.worker.executor import Executor
 from optimizer.algebra.errors import InputError, Place
@@ -96,9 +96,9 @@ class BatchProtocol:
         state_root(self._checkpoint.state).delete_others(last.runs if last is not None else ())
         if output is None:
             return
-        disk().make_folder(output)
+        make_folder_durable(output)
         if last is not None:
-            show(output, last.files)
+            show(output, last.files, taken=self._settings.passing)
         remove_hidden(output)
         change = self._checkpoint.newest_change()
         if change is not None:
@@ -170,7 +170,10 @@ class BatchProtocol:
         known = {run.path for run in self.last.runs} if self.last is not None else set()
         root.make_durable(run for run in manifest.runs if run.path not in known)
         if output is not None:
-            make_durable((hidden_path(output, file) for file in manifest.files), output)
+            # Their final names are shown again behind the last commit only.
+            before = self.last.files if self.last is not None else ()
+            shown = {output / file.path for file in before if (output / file.path).parent.exists()}
+            make_durable((hidden_path(output, file) for file in manifest.files), output, shown)
         self._checkpoint.commits.write(manifest)
         self.last = manifest
         if output is not None:

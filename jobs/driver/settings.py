@@ -17,6 +17,8 @@ def wall_clock_us() -> int:
 class Settings:
     output: Path | None = None
     """Where results and dead letters go as files; None for no files."""
+    passing: bool = False
+    """True if files are deleted once a sink has them."""
     redis_url: str | None = None
     idle_timeout_us: int | None = None
     """A stream that is silent for so long stops holding the watermark back; None never."""

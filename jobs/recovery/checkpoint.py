@@ -29,7 +29,7 @@ from pydantic import TypeAdapter, ValidationError, model_validator
 
 from jobs.recovery.lock import hold
 from jobs.recovery.manifest import CHECKPOINT_VERSION, CommitLog, write_durably
-from jobs.storage.disk import delete_if_there, disk
+from jobs.storage.disk import delete_if_there, disk, make_folder_durable
 from jobs.storage.partition import state_root
 from jobs.storage.remote import Shelf, below, claim
 from optimizer.algebra.errors import InputError, Place
@@ -113,7 +113,7 @@ class Checkpoint:
         self.root = root
         self._state_url = state_url
         self._shelf = Shelf(state_url) if state_url is not None else None
-        disk().make_folder(root)
+        make_folder_durable(root)
         path = root / "checkpoint.json"
         found = read_identity(root)
         if found is not None and not _same(found, identity) and not (root / "commits" / "0.json").exists():
@@ -133,6 +133,8 @@ class Checkpoint:
         self.commits = CommitLog(root)
         for folder in ("plans", "changes", "planned", "state"):
             disk().make_folder(root / folder)
+        # What is read there, and built on, may have names that a process which died had not flushed.
+        disk().flush([root, *(root / folder for folder in ("commits", "plans", "changes"))])
 
     @property
     def state(self) -> str:

@@ -109,14 +109,17 @@ def hidden_path(output: Path, file: OutputFile) -> Path:
     return path.with_name(f".{path.name}{_HIDDEN}-{file.attempt}")
 
 
-def show(output: Path, files: Iterable[OutputFile]) -> None:
-    """Give committed files their final names, if they do not have them already."""
+def show(output: Path, files: Iterable[OutputFile], *, taken: bool = False) -> None:
+    """Give committed files their final names, if they do not have them already.
+
+    If they may be `taken`, as a sink had them and they were deleted, those that are gone are passed over.
+    """
     for file in files:
         hidden = hidden_path(output, file)
         try:
             disk().rename(hidden, output / file.path)
         except FileNotFoundError:
-            if not (output / file.path).exists():
+            if not taken and not (output / file.path).exists():
                 raise
 
 
@@ -165,4 +168,6 @@ def _write_schema(folder: Path, schema: pa.Schema) -> None:
         unfinished = folder / f".{SCHEMA_FILE}{_HIDDEN}"
         with disk().create(unfinished) as file:
             pq.write_table(schema.empty_table(), file, store_schema=_layout(schema).arrow_only)
+        # Half a file would be taken for one that is there.
+        disk().flush([unfinished])
         disk().rename(unfinished, target)

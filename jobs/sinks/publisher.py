@@ -16,7 +16,7 @@ from jobs.recovery.manifest import Manifest, write_durably
 from jobs.sinks.connector import Sink
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER
 from jobs.sources.connector import Away
-from jobs.storage.disk import delete_if_there, disk
+from jobs.storage.disk import delete_if_there, disk, make_folder_durable
 
 _BACK_OFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 _POLL_S = 0.2
@@ -32,11 +32,12 @@ class Publisher:
     def __init__(self, sink: Sink, checkpoint: Path, output: Path, passing: bool, most: int) -> None:
         self._sink = sink
         self.output = output
-        self._passing = passing
+        self.passing = passing
+        """True if files are only there to be published."""
         self._most = most
         self._released = threading.Event()
         self._outbox = checkpoint / "outbox"
-        disk().make_folder(self._outbox)
+        make_folder_durable(self._outbox)
         self._changed = threading.Event()
         self._closing = False
         self._published: int | None = None
@@ -54,7 +55,7 @@ class Publisher:
     def add(self, manifest: Manifest) -> None:
         """Have a committed batch published. It is on the disk when this returns."""
         files = [file.path for file in manifest.files if not file.path.startswith(f"{DEAD_LETTER_FOLDER}/")]
-        if self._passing:
+        if self.passing:
             for file in manifest.files:
                 if file.path not in files:
                     delete_if_there(self.output / file.path)
@@ -133,7 +134,7 @@ class Publisher:
         return files
 
     def _forget(self, batch: int) -> None:
-        if self._passing:
+        if self.passing:
             for file in self._files(batch):
                 delete_if_there(self.output / file)
         disk().delete(self._outbox / f"{batch}.json")

@@ -95,14 +95,30 @@ def delete_if_there(path: Path) -> None:
         return
 
 
-def make_durable(files: Iterable[Path], base: Path) -> None:
+def make_folder_durable(path: Path) -> None:
+    """Make a folder, if it is missing, and have its name survive a loss of power from now on.
+
+    Also one that is there may have been made by a process that died before it could flush the name.
+    """
+    above = [path.parent]
+    while not above[-1].exists():
+        above.append(above[-1].parent)
+    disk().make_folder(path)
+    # Of a folder that another account keeps the name is older than we are.
+    disk().flush(folder for folder in above if os.access(folder, os.R_OK | os.W_OK))
+
+
+def make_durable(files: Iterable[Path], base: Path, renamed: Iterable[Path] = ()) -> None:
     """Have files, and the folders between them and `base`, survive a loss of power from now on.
+
+    Of files in `renamed`, which were flushed before, the names survive it from now on.
 
     Raises `FileNotFoundError` for a file that is not there.
     """
     waiting = sorted(set(files))
     disk().flush(waiting)
-    disk().flush(sorted({folder for file in waiting for folder in _between(file.parent, base)}))
+    folders = {folder for file in waiting for folder in _between(file.parent, base)}
+    disk().flush(sorted(folders | {file.parent for file in renamed}))
 
 
 def _between(folder: Path, base: Path) -> tuple[Path, ...]:
