@@ -36,6 +36,7 @@ SUITES = {
     "browser": _pytest("browser", "tests/browser"),
     "oracle": _pytest("oracle", "-m", "not long", "tests/oracle"),
     "unit": _pytest("unit", "tests/unit"),
+    "simulation": _pytest("simulation", "tests/simulation", "--schedules=100"),
     "runtime": _pytest("runtime", "-m", "not long", "tests/runtime"),
     # Who gets in without an account is asked at every change, not only when security is tested.
     "api": _pytest("api", "tests/api", "tests/security/test_endpoints.py"),
@@ -57,6 +58,8 @@ LONG_SUITES = {
 }
 """Run by name or by `all`: together they take longer than anybody waits before a commit."""
 ALL_SUITES = {**SUITES, **LONG_SUITES}
+BY_ITSELF = {"simulation": _pytest("simulation", "tests/simulation", "--schedules=1000")}
+"""Suites that try more when they are the only one asked for."""
 _WATCHING = ("api", "runtime", "browser", "load")
 _TESTS_FAILED = 1
 """Of pytest's exit codes the one that says that all tests ran, and some failed."""
@@ -88,7 +91,10 @@ def main() -> int:
     for name in chosen:
         if name not in ALL_SUITES:
             parser.error(f"found suite {name}, expected one of {known}")
-    ended = [_run(chosen[0], None)] if len(chosen) == 1 else _side_by_side(chosen)
+    if len(chosen) == 1:
+        ended = [_run(chosen[0], BY_ITSELF.get(chosen[0], ALL_SUITES[chosen[0]]), None)]
+    else:
+        ended = _side_by_side(chosen)
     lines = [one.line for one in ended]
     left_out = [name for name in ALL_SUITES if name not in chosen]
     if chosen == list(SUITES):
@@ -124,12 +130,11 @@ def _side_by_side(chosen: Sequence[str]) -> list[_Ended]:
 
 def _into(name: str, output: Path) -> _Ended:
     with output.open("w") as file:
-        return _run(name, file)
+        return _run(name, ALL_SUITES[name], file)
 
 
-def _run(name: str, output: IO[str] | None) -> _Ended:
-    began = time.monotonic()
-    command, tries = ALL_SUITES[name], 1
+def _run(name: str, command: list[str], output: IO[str] | None) -> _Ended:
+    began, tries = time.monotonic(), 1
     code = _exit_code(command, output)
     if code == _TESTS_FAILED and name in _WATCHING:
         tries = 2

@@ -226,7 +226,9 @@ class Incoming:
             failures = 0
 
     def take_new(self, block_ms: int | None = None) -> None:
-        """Read what was written meanwhile and carry it out; wait for it at most so long, by default not.
+        """Read the messages that were written meanwhile, and carry them out.
+
+        Waits for them at most `block_ms`, by default not at all.
 
         Raises `redis.RedisError` if Redis cannot be reached.
         """

@@ -8,15 +8,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from jobs.failures.dead_letters import DEAD_LETTERS
 from jobs.plan.tuples import ARRIVAL
 from jobs.recovery.checkpoint import Checkpoint, Identity
 from jobs.recovery.manifest import CHECKPOINT_VERSION, read_manifest
-from jobs.storage.disk import make_durable
+from jobs.sinks.parquet import write_schemas
+from jobs.storage.disk import make_durable, using
 from jobs.storage.run import RunRef, StateRoot, new_attempt, run_path
 from optimizer.algebra.errors import InputError
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
+from tests.simulation.disk import DiskFault, Killed, SimulatedDisk
 from tests.unit.planning.workloads import CATALOG
 
 
@@ -91,3 +94,48 @@ def test_a_manifest_of_this_version_can_be_read_as_long_as_the_version_stays(tmp
     older.write_text(kept.read_text().replace(f'"version":{CHECKPOINT_VERSION}', '"version":1'))
     with pytest.raises(InputError, match=f"checkpoint version {CHECKPOINT_VERSION}; restore"):
         read_manifest(str(older))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_checkpoint_that_was_opened_outlives_the_power(tmp_path: Path, seed: int) -> None:
+    for name in ("disk", "vault"):
+        (tmp_path / name).mkdir()
+    lossy = SimulatedDisk(tmp_path / "disk", tmp_path / "vault")
+    root = tmp_path / "disk" / "topologies" / "t" / "checkpoint"
+    with using(lossy):
+        identity = Checkpoint(root, Identity("run", "t", 2)).identity
+        lossy.lose_power(f"{seed} once")
+        checkpoint = Checkpoint(root, Identity("run", "t", 2))
+        assert checkpoint.identity == identity
+        checkpoint.record_change(graph("SELECT r.i FROM r"), None, "deployed")
+        write_schemas(
+            root.with_name("out"), checkpoint.graph(checkpoint.change(0).plan).queries, DEAD_LETTERS
+        )
+        lossy.lose_power(f"{seed} twice")
+        assert Checkpoint(root, Identity("run", "t", 2)).change_at(0).plan
+    for file in root.with_name("out").rglob("schema.parquet"):
+        assert pl.read_parquet(file).is_empty()
+
+
+def test_what_is_read_at_a_start_outlives_the_power(tmp_path: Path) -> None:
+    """Its process died between giving a change its name and flushing the name."""
+    for name in ("disk", "vault"):
+        (tmp_path / name).mkdir()
+    lossy = SimulatedDisk(tmp_path / "disk", tmp_path / "vault")
+    root = tmp_path / "disk" / "checkpoint"
+    with using(lossy):
+        checkpoint = Checkpoint(root, Identity("run", "t", 2))
+        checkpoint.record_change(graph("SELECT r.i FROM r"), None, "deployed")
+        changes = len(lossy.trace)
+        checkpoint.record_change(graph("SELECT r.j FROM r"), None, "deployed")
+        last_flush = len(lossy.trace) - 1 - changes
+        lossy.arm(DiskFault("kill", last_flush), "")
+        with pytest.raises(Killed):
+            checkpoint.record_change(graph("SELECT r.i, r.j FROM r"), None, "deployed")
+        lossy.arm(None, "")
+        read = Checkpoint(root, Identity("run", "t", 2)).newest_change()
+        for seed in range(5):
+            lossy.lose_power(str(seed))
+            assert Checkpoint(root, Identity("run", "t", 2)).newest_change() == read
+    assert read is not None
+    assert read.number == 2
