@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "backend.dead_letters",
     "backend.alerts",
     "backend.oracle",
+    "backend.applied",
     "backend.forecasts",
     "backend.demo",
 ]

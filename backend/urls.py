@@ -65,4 +65,5 @@ urlpatterns = [
     path("api/", include("backend.oracle.api.urls")),
     path("api/", include("backend.forecasts.api.urls")),
     path("api/", include("backend.overview.api.urls")),
+    path("api/", include("backend.workloads.api.urls")),
 ]

@@ -24,9 +24,19 @@ def create_query(owner: User, name: str, sql: str, description: str = "", tags: 
     Raises `InputErrors` for a text without meaning, `Conflict` when the name is taken.
     """
     refuse_viewers(owner, "write queries")
-    if Stream.objects.filter(name=name).exists():
-        raise Conflict("name-taken", f"a stream is called {name}; streams and queries share their names")
-    draft = _checked(owner, sql, name)
+    _refuse_name_of_stream(name)
+    return store_query(owner, name, sql, _checked(owner, sql, name), description, tags)
+
+
+def store_query(
+    owner: User, name: str, sql: str, draft: Draft, description: str = "", tags: Sequence[str] = ()
+) -> Query:
+    """As `create_query`, of a text that was read already; the draft has its meaning.
+
+    Raises `Conflict` when the name is taken, or the owner has as many queries as it may.
+    """
+    refuse_viewers(owner, "write queries")
+    _refuse_name_of_stream(name)
     try:
         with transaction.atomic():
             claim(owner, Resource.QUERIES)
@@ -48,16 +58,26 @@ def add_version(account: User, record: Query, sql: str) -> bool:
     assert present is not None  # only a query that is being created has none
     if present.sql == sql:
         return False
-    draft = _checked(account, sql, record.name)
+    store_version(account, record, sql, _checked(account, sql, record.name))
+    return True
+
+
+def store_version(account: User, record: Query, sql: str, draft: Draft) -> QueryVersion:
+    """As `add_version`, of a text that was read already; also if it is the one that the query has.
+
+    The same text is another version if what it reads is.
+    """
+    _refuse_others(account, record)
+    present = record.current
+    assert present is not None  # only a query that is being created has none
     try:
         with transaction.atomic():
             claim(account, Resource.VERSIONS, record.versions.all(), record.name)
-            _write_version(record, account, sql, draft, number=present.number + 1)
+            return _write_version(record, account, sql, draft, number=present.number + 1)
     except IntegrityError as error:
         raise Conflict(
             "version-written", f"somebody wrote {record.name} v{present.number + 1}; reload"
         ) from error
-    return True
 
 
 def describe_query(
@@ -120,6 +140,11 @@ def delete_query(account: User, record: Query) -> None:
         Query.objects.get(pk=record.pk).delete()
 
 
+def _refuse_name_of_stream(name: str) -> None:
+    if Stream.objects.filter(name=name).exists():
+        raise Conflict("name-taken", f"a stream is called {name}; streams and queries share their names")
+
+
 def _checked(author: User, sql: str, name: str) -> Draft:
     draft = read_draft(calling(author), sql, name)
     if draft.query is None:
@@ -136,7 +161,7 @@ def _write_tags(record: Query, names: Sequence[str]) -> None:
     record.tags.set([Tag.objects.get_or_create(name=name)[0] for name in sorted(set(names))])
 
 
-def _write_version(record: Query, author: User, sql: str, draft: Draft, number: int) -> None:
+def _write_version(record: Query, author: User, sql: str, draft: Draft, number: int) -> QueryVersion:
     query = draft.query
     assert query is not None  # `_checked` raised otherwise
     version = QueryVersion.objects.create(query=record, number=number, sql=sql, created_by=author)
@@ -159,3 +184,4 @@ def _write_version(record: Query, author: User, sql: str, draft: Draft, number: 
     )
     record.current = version
     record.save()
+    return version

@@ -1,6 +1,6 @@
 """`millrace COMMAND`: Millrace from a terminal.
 
-Exit codes: 0 done; 2 bad input, with file, line and column on stderr; 1 anything else.
+Exit codes: 0 done; 2 bad input, with file, line and column on stderr; 3 a plan with changes; 1 anything else.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
+from backend.client import directory_commands
+from backend.client.directory import BadDirectory
 from backend.client.errors import ClientError, Problem, Refused
 from backend.client.millrace import Millrace
 
@@ -33,10 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(Millrace.from_environment(), given)
     except Refused as refused:
         for problem in refused.problems:
-            _complain(_placed(getattr(given, "file", None), problem))
+            _complain(problem.message if hasattr(given, "folder") else _placed(given.file, problem))
         if not refused.problems:
             _complain(f"millrace: {_hint(refused)}")
         return 2 if refused.is_input else 1
+    except BadDirectory as error:
+        _complain(f"millrace: {error}")
+        return 2
     except (ClientError, OSError, UnicodeDecodeError) as error:
         _complain(f"millrace: {error}")
         return 1
@@ -88,6 +93,7 @@ def _parser() -> Parser:
     stop.add_argument("--drain", action="store_true", help="finish what a topology's streams hold first")
     start = command("start", _start, "start a topology")
     start.add_argument("topology")
+    directory_commands.add_commands(command)
     return parser
 
 

@@ -44,10 +44,18 @@ class Connection:
         query = f"?{urlencode(parameters)}" if parameters else ""
         return self.send("GET", f"{path}{query}")
 
-    def post(self, path: str, document: object = None) -> Any:
-        return self.send("POST", path, json.dumps({} if document is None else document).encode())
+    def post(self, path: str, document: object = None, seconds: float = TIMEOUT_SECONDS) -> Any:
+        body = json.dumps({} if document is None else document).encode()
+        return self.send("POST", path, body, seconds=seconds)
 
-    def send(self, method: str, path: str, body: bytes | None = None, kind: str = "application/json") -> Any:
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        kind: str = "application/json",
+        seconds: float = TIMEOUT_SECONDS,
+    ) -> Any:
         """The answer's JSON document; None for an empty one.
 
         Raises `Refused` for an answer that is not 2xx, `Unreachable` if there is none.
@@ -59,7 +67,7 @@ class Connection:
         }
         request = urllib.request.Request(f"{self.url}{path}", body, dict(headers), method=method)
         try:
-            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
+            with self._opener.open(request, timeout=seconds) as answer:
                 text = answer.read()
         except urllib.error.HTTPError as error:
             with error:

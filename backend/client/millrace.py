@@ -6,14 +6,18 @@ import os
 import time
 from collections.abc import Iterator
 
-from backend.client import documents
+from backend.client import directory_documents, documents
 from backend.client.connection import Connection
+from backend.client.directory import Directory
+from backend.client.directory_documents import Applied, DirectoryPlan
 from backend.client.documents import Deployment, Preview, Query, Result, Stream, Topology
 from backend.client.errors import ClientError, Problem, Refused
 
 URL = "http://localhost:8000"
 _POLL_SECONDS = 1.0
 _PAGE_RESULTS = 500
+_PLAN_SECONDS = 300.0
+"""For all topologies of a directory, one after the other."""
 
 
 class Millrace:
@@ -101,10 +105,14 @@ class Millrace:
 
         Raises `ClientError` with the reason if it cannot be planned.
         """
+        return self.wait_for_revision(deployment.topology, deployment.revision, seconds)
+
+    def wait_for_revision(self, name: str, revision: int, seconds: float) -> bool:
+        """True as soon as a topology runs a revision of its queries; otherwise as `wait`."""
         deadline = time.monotonic() + seconds
         while True:
-            topology = self.topology(deployment.topology)
-            if topology.active_revision >= deployment.revision and topology.state in ("running", "idle"):
+            topology = self.topology(name)
+            if topology.active_revision >= revision and topology.state in ("running", "idle"):
                 return True
             if topology.deployment == "failed":
                 raise ClientError(f"{topology.name} cannot take it: {topology.deployment_error}")
@@ -119,6 +127,24 @@ class Millrace:
         """Take a query out of its topology."""
         record = self.query(name)
         return documents.deployment(self._connection.post(f"/api/queries/{record.id}/undeploy/"))
+
+    def files_of_what_runs(self, topology: str | None = None) -> dict[str, str]:
+        """What runs as the files of a directory, texts by path; only one topology's if it is named."""
+        parameters = {} if topology is None else {"topology": topology}
+        files: dict[str, str] = self._connection.get("/api/directory/", **parameters)["files"]
+        return files
+
+    def plan_directory(self, directory: Directory, prune: bool = False) -> DirectoryPlan:
+        """What applying a directory would change and cost; nothing is written."""
+        body = {"name": directory.name, "files": directory.files, "prune": prune}
+        answer = self._connection.post("/api/directory/plan/", body, _PLAN_SECONDS)
+        return directory_documents.directory_plan(answer)
+
+    def apply_directory(self, directory: Directory, prune: bool = False) -> Applied:
+        """Make everything as a directory says, or nothing; a second time there is nothing to do."""
+        body = {"name": directory.name, "files": directory.files, "prune": prune}
+        answer = self._connection.post("/api/directory/apply/", body, _PLAN_SECONDS)
+        return directory_documents.applied(answer)
 
     def start(self, topology: str) -> Topology:
         return documents.topology(self._connection.post(f"/api/topologies/{topology}/start/"))

@@ -62,6 +62,17 @@ def deploy_query(
     if wanted is None:
         raise Conflict("no-such-version", f"{query.name} has no version {version}")
     refuse_too_costly(calling(account), wanted)
+    return place_version(account, query, wanted, topology)
+
+
+def place_version(
+    account: User, query: Query, wanted: QueryVersion, topology: str | None = None
+) -> Deployment:
+    """As `deploy_query`, of a version that was seen to be within its limits.
+
+    Raises `Conflict` when another topology answers the query already, or its maker has too many topologies.
+    """
+    refuse_others(account, query, "deploys it")
     with transaction.atomic():
         target, is_new = _target(query, wanted, topology)
         present = TopologyQuery.objects.filter(query=query).select_related("topology").first()

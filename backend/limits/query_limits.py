@@ -57,12 +57,19 @@ def refuse_too_costly(caller: Caller, version: QueryVersion) -> None:
     query = version.query
     if QueryAllowance.objects.filter(query=query).exists():
         return
-    limits = limits_of(query)
     texts, keys = texts_of([version.pk]), [version.pk]
     (expected,) = pool.plan(caller, drafting.estimates, keys, texts, registered(load_catalog()), "")
+    excess = excess_expected(query, expected)
+    if excess is not None:
+        raise excess
+
+
+def excess_expected(query: Query, expected: Estimated) -> Conflict | None:
+    """The refusal of a query that is estimated to do so much; None if it may."""
+    limits = limits_of(query)
     whose = "" if query.team is None else f" for team {query.team}"
     if expected.stored > limits.state_tuples:
-        raise Conflict(
+        return Conflict(
             "too-much-state",
             f"{query.name} alone would keep {expected.stored:.3g} tuples, as estimated; "
             f"at most {limits.state_tuples:.3g} are allowed{whose}: shorten its windows, "
@@ -70,12 +77,13 @@ def refuse_too_costly(caller: Caller, version: QueryVersion) -> None:
         )
     most = fastest_step(expected)
     if most > limits.tuple_rate:
-        raise Conflict(
+        return Conflict(
             "too-many-tuples",
             f"{query.name} would make {most:.3g} tuples per second, as estimated; at most "
             f"{limits.tuple_rate:.3g} are allowed{whose}: join on more, declare selectivities "
             "that are known, or ask an operator to allow it (MILLRACE_MAX_TUPLE_RATE)",
         )
+    return None
 
 
 def estimates(versions: Sequence[QueryVersion], learnt: str) -> list[Estimated]:

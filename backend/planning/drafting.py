@@ -318,10 +318,18 @@ def estimates(
     that before the least that is plausible.
     """
     parsed = parse_texts(versions, registered.catalog)
+    asked = [(parsed[key], versions[key].sql) for key in keys]
+    return estimates_of(asked, registered, learnt)
+
+
+def estimates_of(
+    queries: Sequence[tuple[Query, str]], registered: Registered, learnt: str = ""
+) -> list[Estimated]:
+    """The same of queries beside their texts."""
     measured = read_learnt(learnt)
     below = (registered.statistics, LeastStatistics())
     statistics = LayeredStatistics(below if measured is None else (measured.measured, *below))
-    return [_estimated(parsed[key], versions[key].sql, registered, statistics) for key in keys]
+    return [_estimated(query, sql, registered, statistics) for query, sql in queries]
 
 
 def _estimated(query: Query, sql: str, registered: Registered, statistics: StatisticsProvider) -> Estimated:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal, get_args
@@ -29,7 +29,7 @@ from optimizer.workload.yaml_nodes import Entries, YamlDocument
 
 _STREAM_KEYS = (
     *("event_time", "columns", "lateness", "late", "parallelism", "rate", *CONNECTORS, "top_share"),
-    *("max_ahead", "kind", "key", "deleted"),
+    *("max_ahead", "kind", "key", "deleted", "description"),
 )
 _EXAMPLES = {
     "event_time": "a timestamp column",
@@ -40,11 +40,25 @@ _EXAMPLES = {
 
 
 class StreamsDocument(YamlDocument):
-    """A streams.yaml; its selectivities may call `functions`."""
+    """A streams.yaml; its selectivities may call `functions`.
 
-    def __init__(self, source: str, functions: FunctionRegistry) -> None:
+    Arguments: what errors call the text; the functions; how a file beside it is read, by its name, if not
+    from the folder that the document lies in. It raises `OSError` for one that is not there.
+    """
+
+    def __init__(
+        self, source: str, functions: FunctionRegistry, beside: Callable[[str], str] | None = None
+    ) -> None:
         super().__init__(source)
         self._functions = functions
+        self._read_beside = beside or self._from_folder
+        self.places: dict[str, Place] = {}
+        """Where each stream's name stands, once the text was read."""
+        self.descriptions: dict[str, str] = {}
+        """What is said of streams to people; streams without a description are missing."""
+
+    def _from_folder(self, name: str) -> str:
+        return (Path(self._source).parent / name).read_text(encoding="utf-8")
 
     def read(self, text: str) -> tuple[Catalog, tuple[SelectivityEstimate, ...]]:
         root = self._root(text)
@@ -78,8 +92,12 @@ class StreamsDocument(YamlDocument):
         path = f"streams.{name}"
         if not name.strip() or not name.isprintable() or "/" in name or name.startswith("."):
             self._fail(key, path, f"stream name {name!r}", "a printable name without / and leading dot")
+        self.places[name] = self._place(key, path)
         entries = self._mapping(node, path)
         self._known(entries, _STREAM_KEYS, path)
+        told = self._optional(entries, "description", path)
+        if told is not None:
+            self.descriptions[name] = self._text(told, f"{path}.description", "a text")
         for needed in ("event_time", "columns"):
             if needed not in entries:
                 self._fail(node, path, f"no {needed}", f"{needed}: {_EXAMPLES[needed]}")
@@ -218,7 +236,7 @@ class StreamsDocument(YamlDocument):
         """The text of a file that a setting names, from the folder of streams.yaml."""
         name = self._text(node, path, "the name of a file")
         try:
-            return (Path(self._source).parent / name).read_text(encoding="utf-8")
+            return self._read_beside(name)
         except (OSError, UnicodeDecodeError) as error:
             self._fail(node, path, str(error), "a readable file")
 

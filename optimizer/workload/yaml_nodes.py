@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import NoReturn, TypeAlias
+from typing import ClassVar, NoReturn, TypeAlias
 
 import yaml
 
@@ -19,6 +19,9 @@ Entries: TypeAlias = Mapping[str, tuple[yaml.Node, yaml.Node]]
 
 class YamlDocument:
     """Reads YAML nodes rather than values, because nodes know their lines."""
+
+    code: ClassVar[str] = "bad-streams"
+    """Of its errors."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -106,7 +109,7 @@ class YamlDocument:
     def _fail(
         self, node: yaml.Node, path: str, found: str, expected: str, suggestion: str | None = None
     ) -> NoReturn:
-        raise InputError("bad-streams", self._place(node, path), found[:120], expected, suggestion)
+        raise InputError(self.code, self._place(node, path), found[:120], expected, suggestion)
 
 
 def _kind(node: yaml.Node) -> str:

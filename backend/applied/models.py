@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from backend.catalog.models import Query
+from backend.streams.models import Stream
+
+
+class AppliedQuery(models.Model):
+    """A query as a directory last wanted it."""
+
+    query = models.OneToOneField(Query, on_delete=models.CASCADE, related_name="applied")
+    directory = models.CharField(max_length=63)
+    """By name; a directory prunes only what was last applied from it."""
+    sql = models.TextField()
+    version = models.PositiveIntegerField()
+    """The number of the version that this text, with what it reads, was written as."""
+    topology = models.CharField(max_length=63, blank=True, default="")
+    """Empty if none was to answer it."""
+    description = models.TextField(blank=True, default="")
+    tags = models.JSONField(default=list)
+    """Names, sorted."""
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("query__name",)
+        verbose_name_plural = "applied queries"
+
+    def __str__(self) -> str:
+        return f"{self.query} from {self.directory}"
+
+
+class AppliedStream(models.Model):
+    """A stream as a directory last wanted it."""
+
+    stream = models.OneToOneField(Stream, on_delete=models.CASCADE, related_name="applied")
+    directory = models.CharField(max_length=63)
+    description = models.JSONField()
+    """`backend.applied.drift.spec_document`."""
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("stream__name",)
+
+    def __str__(self) -> str:
+        return f"{self.stream} from {self.directory}"

@@ -1,0 +1,1 @@
+"""Directories of streams and queries: imported, planned and applied as a whole."""
