@@ -24,7 +24,9 @@ MILLRACE_LOGIN_WAIT_SECONDS how long they wait (900)
 MILLRACE_MAX_STATE_TUPLES   a query is deployed only if it alone keeps fewer tuples, as estimated (1e9)
 MILLRACE_MAX_TUPLE_RATE     and if none of its steps makes more tuples per second, as estimated (1e9)
 MILLRACE_STREAM_ENTRIES     tuples sent to the API that Redis keeps of a stream, about (1e6)
-MILLRACE_RESULT_FILES       1 keeps all results and dead letters, <MILLRACE_HOME>/topologies/NAME/out (0)
+MILLRACE_RESULT_FILES       1 keeps all results and dead letters, <MILLRACE_HOME>/topologies/NAME/out (0):
+                            programs may subscribe to results then
+MILLRACE_RESULT_BYTES       of a topology; the oldest batches' go first (0: all stay)
 MILLRACE_MAX_STATE_BYTES    a query that needs more state in every batch is suspended (1e11)
 MILLRACE_MAX_RESULT_RATE    and so is one that gives more results per second in every batch (1e6)
 MILLRACE_EXCESS_BATCHES     after so many batches in a row (20)
@@ -197,6 +199,7 @@ MILLRACE_JOB_COMMAND = [
     *(("--state", MILLRACE_STATE) if MILLRACE_STATE else ()),
 ]
 MILLRACE_RESULT_FILES = os.environ.get("MILLRACE_RESULT_FILES") == "1"
+MILLRACE_RESULT_BYTES = _number("MILLRACE_RESULT_BYTES", 0.0, least=0.0)
 MILLRACE_WEBHOOK_HOSTS = _list("MILLRACE_WEBHOOK_HOSTS")
 MILLRACE_WEBHOOK_PRIVATE = os.environ.get("MILLRACE_WEBHOOK_PRIVATE") == "1"
 MILLRACE_WEBHOOK_CA = os.environ.get("MILLRACE_WEBHOOK_CA", "")

@@ -251,6 +251,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5.0,
         "options": {"expires": 10.0},
     },
+    "prune": {
+        "task": "topologies.prune_results",
+        "schedule": 30.0,
+        "options": {"expires": 30.0},
+    },
     "check": {
         "task": "oracle.check_all",
         "schedule": 5.0,

@@ -1,4 +1,4 @@
-"""Run the runtime's command line: `replay`, `run` or `calibrate`.
+"""Run the runtime's command line: `replay`, `run`, `test` or `calibrate`.
 
 `run` stands under the control plane.
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from jobs.cli.last_words import tell
 from jobs.cli.options import MEMORY, STATE, Parser, count, duration_us, tasks
 from jobs.cli.replay_options import add_replay_options
+from jobs.cli.test_options import add_test_options
 from jobs.cli.told_by_spark import refusal
 from jobs.sinks.connector import sink_connectors
 from optimizer.algebra.errors import Infeasible, InputError
@@ -30,6 +31,10 @@ def main(arguments: Sequence[str]) -> int:
             from jobs.cli.calibrate import run_calibration
 
             return run_calibration(given)
+        if given.command == "test":
+            from jobs.cli.test import test
+
+            return test(given)
         if given.command == "replay":
             from jobs.cli.replay import replay
 
@@ -48,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
         print("interrupted; run the same command again to continue", file=sys.stderr)
         return 1
     except Exception as error:
-        if given.command == "calibrate":
+        if given.command in ("calibrate", "test"):
             raise
         if (refused := refusal(error)) is not None:
             print(refused, file=sys.stderr)
@@ -68,6 +73,7 @@ def _parser() -> Parser:
         "calibrate", help="measure what this machine takes for the parts of a batch, under a minute"
     )
     calibrating.add_argument("--out", type=Path, default=Path("calibration.json"), metavar="FILE")
+    add_test_options(commands.add_parser("test", help="answer a directory's fixtures in every way"))
     running = commands.add_parser("run", help="run a topology under the control plane")
     running.add_argument("--topology", required=True, metavar="NAME")
     running.add_argument("--run", required=True, metavar="RUN_ID", help="under which it reports")

@@ -29,7 +29,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("reconfigure", "spark"),
         ("driver",),
         ("control_plane",),
-        ("adaptation", "calibration"),
+        ("adaptation", "calibration", "verification"),
         ("cli",),
         ("__main__",),
     ),

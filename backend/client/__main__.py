@@ -30,6 +30,9 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     given = _parser().parse_args(arguments)
+    if hasattr(given, "local"):
+        local: Callable[[argparse.Namespace], int] = given.local
+        return local(given)
     run: Callable[[Millrace, argparse.Namespace], int] = given.run
     try:
         return run(Millrace.from_environment(), given)
@@ -82,6 +85,9 @@ def _parser() -> Parser:
     tail.add_argument("query")
     tail.add_argument("--limit", type=int, default=20, metavar="N", help="so many old ones first (20)")
     tail.add_argument("--once", action="store_true", help="end after the old ones")
+    tail.add_argument(
+        "--since", metavar="CURSOR", help="without loss from a cursor or batch on; tells cursors on stderr"
+    )
     command("streams", _streams, "streams, their columns and what lies in them")
     send = command("send", _send, "append tuples to a stream: JSON objects, one per line")
     send.add_argument("stream")
@@ -156,12 +162,27 @@ def _status(millrace: Millrace, _: argparse.Namespace) -> int:
 
 
 def _tail(millrace: Millrace, given: argparse.Namespace) -> int:
+    if given.since is not None:
+        return _tail_since(millrace, given)
     if given.once:
         results: Iterable[object] = (one.row for one in millrace.results(given.query, given.limit))
     else:
         results = (one.row for one in millrace.tail(given.query, given.limit))
     for row in results:
         print(json.dumps(row, ensure_ascii=False), flush=True)
+    return 0
+
+
+def _tail_since(millrace: Millrace, given: argparse.Namespace) -> int:
+    """Every result once; behind each page its cursor, for the next time."""
+    for page in millrace.pages(given.query, given.since):
+        for row in page.rows:
+            print(json.dumps(row, ensure_ascii=False))
+        sys.stdout.flush()
+        if page.rows or given.once:
+            _complain(f"cursor {page.cursor}")
+        if given.once and not page.more:
+            break
     return 0
 
 

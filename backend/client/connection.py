@@ -40,7 +40,7 @@ class Connection:
         self._token = token
         self._opener = urllib.request.build_opener(_NoRedirects)
 
-    def get(self, path: str, **parameters: str | int) -> Any:
+    def get(self, path: str, **parameters: str | int | float) -> Any:
         query = f"?{urlencode(parameters)}" if parameters else ""
         return self.send("GET", f"{path}{query}")
 
@@ -60,6 +60,21 @@ class Connection:
 
         Raises `Refused` for an answer that is not 2xx, `Unreachable` if there is none.
         """
+        text, _ = self._answered(method, path, body, kind, seconds)
+        found = _document(text)
+        if found is None and text:
+            raise Unreachable(f"{self.url} answers, but not as Millrace does; is the address right?")
+        return found
+
+    def get_bytes(
+        self, path: str, seconds: float = TIMEOUT_SECONDS, **parameters: str | int | float
+    ) -> tuple[bytes, Mapping[str, str]]:
+        """The answer's body, and its headers."""
+        return self._answered("GET", f"{path}?{urlencode(parameters)}", None, "", seconds)
+
+    def _answered(
+        self, method: str, path: str, body: bytes | None, kind: str, seconds: float
+    ) -> tuple[bytes, Mapping[str, str]]:
         headers: Mapping[str, str] = {
             "Authorization": f"Bearer {self._token}",
             "Accept": "application/json",
@@ -68,17 +83,13 @@ class Connection:
         request = urllib.request.Request(f"{self.url}{path}", body, dict(headers), method=method)
         try:
             with self._opener.open(request, timeout=seconds) as answer:
-                text = answer.read()
+                return answer.read(), answer.headers
         except urllib.error.HTTPError as error:
             with error:
                 raise refusal(error.code, _document(error.read())) from error
         except (OSError, ValueError) as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
             raise Unreachable(f"{self.url} does not answer: {reason}") from error
-        found = _document(text)
-        if found is None and text:
-            raise Unreachable(f"{self.url} answers, but not as Millrace does; is the address right?")
-        return found
 
 
 def _document(text: bytes) -> object:

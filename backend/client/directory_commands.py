@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -36,6 +38,13 @@ def add_commands(command: Command) -> None:
     apply.add_argument("folder", type=Path, metavar="DIR")
     apply.add_argument("--prune", action="store_true", help="delete what was applied from it and is gone")
     apply.add_argument("--wait", type=float, default=120.0, metavar="S", help="until it runs (120; 0: no)")
+    test = command("test", _no_server, "answer a directory's fixtures in many ways, on this machine")
+    test.set_defaults(local=_test)
+    test.add_argument("folder", type=Path, metavar="DIR", help="with queries/NAME.test.yaml")
+    test.add_argument("--query", action="append", default=[], metavar="NAME", help="only its cases")
+    test.add_argument("--seed", type=int, default=1, metavar="N", help="of the arrival orders (1)")
+    test.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    test.add_argument("--junit", type=Path, metavar="FILE", help="also write JUnit's XML, for CI")
 
 
 def _import(millrace: Millrace, given: argparse.Namespace) -> int:
@@ -55,6 +64,32 @@ def _plan(millrace: Millrace, given: argparse.Namespace) -> int:
     else:
         sys.stdout.write(as_markdown(plan) if given.markdown else as_text(plan))
     return _code(plan)
+
+
+def _test(given: argparse.Namespace) -> int:
+    """Run the distribution's own command: fixtures are answered by the runtime itself."""
+    if not _is_whole():
+        sys.stderr.write(
+            "millrace: test needs the whole distribution, of which only the client is installed here; "
+            "run it where Millrace is checked out, or in its image\n"
+        )
+        return 1
+    words = [sys.executable, "-m", "jobs", "test", str(given.folder), "--seed", str(given.seed)]
+    words += [word for name in given.query for word in ("--query", name)]
+    words += ["--json"] if given.json else []
+    words += [] if given.junit is None else ["--junit", str(given.junit)]
+    return subprocess.run(words, check=False).returncode
+
+
+def _is_whole() -> bool:
+    try:
+        return importlib.util.find_spec("jobs.verification") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _no_server(_: Millrace, __: argparse.Namespace) -> int:
+    raise AssertionError("fixtures need no server")
 
 
 def _code(plan: DirectoryPlan) -> int:

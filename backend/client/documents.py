@@ -76,6 +76,19 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """Results of a subscription, in order, each once."""
+
+    rows: tuple[Mapping[str, Any], ...]
+    batches: tuple[int, ...]
+    """Of each row."""
+    cursor: str
+    """Behind them: where to read on, also after a restart of the program."""
+    more: bool
+    """True if there are more already."""
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
@@ -109,6 +122,10 @@ def topology(document: Mapping[str, Any]) -> Topology:
 
 def deployment(document: Mapping[str, Any]) -> Deployment:
     return _read(Deployment, document)
+
+
+def page(document: Mapping[str, Any]) -> Page:
+    return _read(Page, document, rows=tuple(document["rows"]), batches=tuple(document["batches"]))
 
 
 def preview(document: Mapping[str, Any]) -> Preview:

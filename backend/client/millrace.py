@@ -10,12 +10,18 @@ from backend.client import directory_documents, documents
 from backend.client.connection import Connection
 from backend.client.directory import Directory
 from backend.client.directory_documents import Applied, DirectoryPlan
-from backend.client.documents import Deployment, Preview, Query, Result, Stream, Topology
-from backend.client.errors import ClientError, Problem, Refused
+from backend.client.documents import Deployment, Page, Preview, Query, Result, Stream, Topology
+from backend.client.errors import ClientError, Problem, Refused, Unreachable
+from backend.client.tables import Table
 
 URL = "http://localhost:8000"
 _POLL_SECONDS = 1.0
 _PAGE_RESULTS = 500
+_WAIT_SECONDS = 20
+"""That the server waits for a result before it answers with none."""
+_TABLE_ROWS = 10_000
+_AGAIN = (429, 502, 503, 504)
+"""Statuses of a server that is busy or starting."""
 _PLAN_SECONDS = 300.0
 """For all topologies of a directory, one after the other."""
 
@@ -172,6 +178,61 @@ class Millrace:
                     yield one
             limit = _PAGE_RESULTS
             time.sleep(_POLL_SECONDS)
+
+    def pages(self, name: str, since: str | int | None = None, limit: int = 1000) -> Iterator[Page]:
+        """A query's results without loss, page by page and without end; empty pages while nothing comes.
+
+        Keep a page's `cursor` with what was done of it, and go on from there after whatever happens: every
+        result comes once. A server that is away for a moment is asked again.
+
+        Args:
+            since: a cursor, or the number of a batch that the server still keeps; what comes from now on if
+                it is None.
+            limit: of the rows of a page.
+
+        Raises `Refused` where what follows is no longer kept (status 410), or results are not kept at all.
+        """
+        path = f"/api/queries/{self.query(name).id}/subscription/"
+        cursor = "" if since is None else str(since)
+        while True:
+            try:
+                answer = self._connection.get(path, since=cursor, limit=limit, wait=_WAIT_SECONDS)
+            except (Unreachable, Refused) as error:
+                if isinstance(error, Refused) and error.status not in _AGAIN:
+                    raise
+                if not cursor:
+                    # Where it began is not known yet, so what came meanwhile would be missed.
+                    raise
+                time.sleep(_POLL_SECONDS)
+                continue
+            page = documents.page(answer)
+            cursor = page.cursor
+            yield page
+
+    def subscribe(self, name: str, since: str | int | None = None) -> Iterator[Result]:
+        """A query's results without loss, one by one and without end; otherwise as `pages`.
+
+        A result's `id` is the cursor of the page that it came with.
+        """
+        for page in self.pages(name, since):
+            for batch, row in zip(page.batches, page.rows, strict=True):
+                yield Result(page.cursor, batch, row)
+
+    def table(self, name: str, since: str | int, limit: int | None = None) -> Table:
+        """What there is of a query's results since a cursor or batch, as a table.
+
+        `limit` bounds its rows. Raises `ClientError` where Arrow's library (pyarrow) is not installed.
+        """
+        path = f"/api/queries/{self.query(name).id}/subscription/"
+        parts, cursor, left, more = [], str(since), limit, True
+        while more and (left is None or left > 0):
+            most = _TABLE_ROWS if left is None else min(_TABLE_ROWS, left)
+            body, headers = self._connection.get_bytes(path, since=cursor, limit=most, form="arrow")
+            parts.append(body)
+            cursor, more = headers["Millrace-Cursor"], headers["Millrace-More"] == "true"
+            if left is not None:
+                left -= Table.rows_of(body)
+        return Table.of(parts, cursor)
 
     def _results(self, number: int, limit: int) -> tuple[Result, ...]:
         found = self._connection.get(f"/api/queries/{number}/results/", limit=limit)

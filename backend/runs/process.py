@@ -18,6 +18,8 @@ from pathlib import Path
 import psutil
 from django.conf import settings
 
+from backend.live.subscription.kept import begin_keeping, end_keeping
+from backend.topologies.folders import directory, result_files
 from backend.topologies.models import Plan, Run
 
 TAIL_BYTES = 512 * 1024
@@ -32,11 +34,6 @@ class Launched:
     started_at: float
     """Unix seconds, by the kernel's account."""
     host: str
-
-
-def directory(topology: str) -> Path:
-    """Where a topology's checkpoint, plans and logs live."""
-    return Path(settings.MILLRACE_HOME) / "topologies" / topology
 
 
 def outbox(topology: str) -> list[float] | None:
@@ -68,6 +65,10 @@ def launch(run: Run, plan: Plan) -> Launched:
     for folder in (plan_file.parent, log.parent, home / "checkpoint"):
         folder.mkdir(parents=True, exist_ok=True)
     plan_file.write_text(plan.graph)
+    if settings.MILLRACE_RESULT_FILES:
+        begin_keeping(topology.name)
+    else:
+        end_keeping(topology.name)
     command = [
         *settings.MILLRACE_JOB_COMMAND,
         *("--topology", topology.name),
@@ -78,7 +79,7 @@ def launch(run: Run, plan: Plan) -> Launched:
         *run.job_settings.arguments,
         *("--most-combinations", str(int(settings.MILLRACE_MAX_COMBINATIONS))),
         *(() if run.memory_limit_bytes is None else ("--memory-limit", str(run.memory_limit_bytes))),
-        *(("--out", str(home / "out")) if settings.MILLRACE_RESULT_FILES else ()),
+        *(("--out", str(result_files(topology.name))) if settings.MILLRACE_RESULT_FILES else ()),
     ]
     with log.open("ab") as output:
         # Not waited for here: `is_alive` reaps it, or init does once this worker is gone.

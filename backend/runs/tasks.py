@@ -12,6 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from backend.limits import suspension
+from backend.live.subscription.kept import prune
 from backend.planning import reoptimization, revisions
 from backend.runs import supervision, supervisor_heartbeat
 from backend.topologies.models import Desired, Topology
@@ -34,6 +35,15 @@ def reoptimize(topology_id: int) -> None:
     """Evaluate a topology's newest epoch; deploy another plan if that is worth it."""
     if reoptimization.reoptimize(topology_id):
         supervision.reconcile(topology_id, timezone.now())
+
+
+@shared_task(name="topologies.prune_results")
+def prune_results() -> None:
+    """Delete the oldest results of topologies that keep more than they may."""
+    most = float(settings.MILLRACE_RESULT_BYTES)
+    if most > 0:
+        for name in Topology.objects.values_list("name", flat=True):
+            prune(name, most)
 
 
 @shared_task(name="topologies.adapt")

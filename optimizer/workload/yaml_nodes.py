@@ -87,11 +87,13 @@ class YamlDocument:
             entries[name] = (key, value)
         return entries
 
-    def _sequence(self, node: yaml.Node, path: str) -> Sequence[yaml.Node]:
+    def _sequence(
+        self, node: yaml.Node, path: str, expected: str = "a list: - {predicate: ..., value: ...}"
+    ) -> Sequence[yaml.Node]:
         if isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null":
             return ()
         if not isinstance(node, yaml.SequenceNode):
-            self._fail(node, path, _kind(node), "a list: - {predicate: ..., value: ...}")
+            self._fail(node, path, _kind(node), expected)
         items: Sequence[yaml.Node] = node.value
         return items
 

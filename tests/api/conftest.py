@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,14 +23,18 @@ from backend.accounts.models import Team
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
 from backend.celery import app as celery_app
+from backend.client import Millrace
 from backend.deployments.actions import deploy_query
 from backend.planning import revisions
 from backend.run import redis_server
 from backend.streams.actions import StreamSpec, create_stream
 from backend.streams.models import Stream
+from backend.tokens.actions import create_token
 from backend.topologies.models import Topology
 from optimizer.algebra.types import ColumnType
 
+ROOT = Path(__file__).resolve().parents[2]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 THREE_WAY = """SELECT d.flight, w.wind, a.delay
 FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w, arrivals [RANGE 3 HOURS] AS a
 WHERE d.origin = w.origin AND d.tail = a.tail AND w.wind > 20
@@ -206,3 +212,34 @@ def post() -> Callable[..., Any]:
         return client.post(url, {} if document is None else document, content_type="application/json")
 
     return send
+
+
+@pytest.fixture
+def token(owner: User, streams: dict[str, Stream]) -> str:
+    return create_token(owner, "laptop")[1]
+
+
+@pytest.fixture
+def millrace(live_server: object, token: str) -> Millrace:
+    return Millrace(live_server.url, token)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def run(live_server: object, token: str, tmp_path: Path) -> Run:
+    """The command, in a folder of its own."""
+    environment = {**os.environ, "MILLRACE_URL": live_server.url, "MILLRACE_TOKEN": token}  # type: ignore[attr-defined]
+    environment["PYTHONPATH"] = str(ROOT)
+
+    def command(*words: str, text: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "backend.client", *words],
+            cwd=tmp_path,
+            env={**environment, **settings},
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+
+    return command

@@ -22,8 +22,10 @@ REPLAY = (
     "jobs.cli.replay",
     "jobs.cli.replay_options",
     "jobs.cli.calibrate",
+    "jobs.cli.test",
     "jobs.adaptation",
     "jobs.calibration",
+    "jobs.verification",
 )
 """The replay command, whose driver plans, and calibration, which measures plans: the only parts of the
 runtime that may call the whole optimizer. The rest must not import it, or `jobs run` would drag the

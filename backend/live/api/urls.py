@@ -2,6 +2,7 @@ from django.urls import path
 
 from backend.live.api.events import Events
 from backend.live.api.results import QueryDownload, QueryResults
+from backend.live.api.subscription import QuerySubscription, QuerySubscriptionEvents
 from backend.live.api.views import PastEpoch, ResultProvenance, Snapshot, StreamArrivals
 
 urlpatterns = [
@@ -10,6 +11,8 @@ urlpatterns = [
     path("topologies/<name:name>/events/", Events.as_view()),
     path("streams/<name:name>/arrivals/", StreamArrivals.as_view()),
     path("queries/<key:pk>/results/", QueryResults.as_view()),
+    path("queries/<key:pk>/subscription/", QuerySubscription.as_view()),
+    path("queries/<key:pk>/subscription/events/", QuerySubscriptionEvents.as_view()),
     path("queries/<key:pk>/results/download/", QueryDownload.as_view()),
     path("queries/<key:pk>/results/provenance/", ResultProvenance.as_view()),
 ]

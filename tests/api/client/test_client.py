@@ -17,8 +17,7 @@ from backend.planning import revisions
 from backend.run.setting import free_port
 from backend.topologies.models import Topology
 from jobs.protocol import results_key
-from tests.api.client.conftest import ROOT, Run
-from tests.api.conftest import TWO_WAY
+from tests.api.conftest import ROOT, TWO_WAY, Run
 
 
 def test_a_query_is_deployed_watched_and_stopped(run: Run, tmp_path: Path, bus: redis.Redis) -> None:

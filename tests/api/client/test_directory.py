@@ -21,8 +21,7 @@ from backend.streams.models import Stream
 from backend.tokens.actions import create_token
 from backend.topologies.models import Topology, TopologyQuery
 from backend.workloads import applying
-from tests.api.client.conftest import Run
-from tests.api.conftest import THREE_WAY, TWO_WAY
+from tests.api.conftest import THREE_WAY, TWO_WAY, Run
 
 GUSTS = "SELECT w.origin, w.wind, w.at FROM weather AS w WHERE w.wind > 20\n"
 LATE_IN_GUSTS = """SELECT d.flight, g.wind FROM departures [RANGE 1 HOUR] AS d, gusts [RANGE 1 HOUR] AS g
@@ -196,7 +195,7 @@ def test_drift_is_told(run: Run, tmp_path: Path, deployed: Topology, owner: User
     ("files", "said"),
     [
         ({"queries__q_sql": "SELECT w.wnd\nFROM weather AS w"}, "queries/q.sql:1:8: found column w.wnd"),
-        ({"queries__q_sql": TWO_WAY, "queries__q_yaml": "tags: a"}, "queries/q.yaml:1:7: tags: found no list"),
+        ({"queries__q_sql": TWO_WAY, "queries__q_yaml": "tags: a"}, "q.yaml:1:7: tags: found no list"),
         ({"queries__q_sql": TWO_WAY, "queries__q_yaml": "topologie: x\n"}, "did you mean topology?"),
         ({"queries__q_yaml": "tags: []\n"}, "queries/q.yaml: found settings of no query"),
         ({"queries__Q_sql": TWO_WAY}, "queries/Q.sql: found the name Q, expected lower-case letters"),
