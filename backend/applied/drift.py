@@ -8,7 +8,7 @@ from backend.applied.models import AppliedQuery, AppliedStream
 from backend.catalog.models import Query
 from backend.streams.actions import StreamSpec
 from backend.streams.models import Stream
-from backend.topologies.query_search import deployment_of
+from backend.topologies.models import TopologyQuery
 
 
 def applied_of(record: Query) -> AppliedQuery | None:
@@ -16,12 +16,11 @@ def applied_of(record: Query) -> AppliedQuery | None:
     return cast("AppliedQuery | None", getattr(record, "applied", None))
 
 
-def drift_of(record: Query) -> tuple[str, ...]:
+def drift_of(record: Query, deployment: TopologyQuery | None) -> tuple[str, ...]:
     """What differs, a line each; nothing if the query is as it was applied, or never was."""
     applied = applied_of(record)
     if applied is None:
         return ()
-    deployment = deployment_of(record)
     found = []
     if deployment is None:
         if applied.topology:

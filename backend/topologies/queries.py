@@ -13,8 +13,8 @@ from backend.topologies.models import Plan, QueryPin, Run, Topology, TopologyQue
 def topologies() -> QuerySet[Topology]:
     """Every topology with its API document's needs, in a fixed number of queries."""
     deployed = TopologyQuery.objects.select_related(
-        "query__pin", "version", "light__newest__topology"
-    ).prefetch_related("version__inputs__stream")
+        "query__pin", "query__applied__by", "version", "light__newest__topology"
+    ).prefetch_related("version__inputs__stream", "query__tags")
     return Topology.objects.select_related(
         "plan", "active_plan", "current_run__plan", "current_run__topology"
     ).prefetch_related(Prefetch("deployed", deployed))

@@ -28,6 +28,7 @@ def queries() -> QuerySet[Query]:
             "deployment__topology__active_plan",
             "deployment__topology__current_run",
             "deployment__light__newest__topology",
+            "applied__by",
         )
         .prefetch_related(
             "tags",

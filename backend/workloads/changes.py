@@ -215,7 +215,7 @@ def _versioned(
         target,
         before=candidates[0] if candidates else None,
         topology_before=None if deployed is None else deployed.topology.name,
-        drift=drift_of(record),
+        drift=drift_of(record, deployed),
     )
     if target is None:
         same = change.before is not None and change.before.sql == one.sql
@@ -338,7 +338,7 @@ def _removed_query(account: User, record: Query, declared: Declared) -> QueryCha
         record,
         before=record.current if deployed is None else deployed.version,
         topology_before=None if deployed is None else deployed.topology.name,
-        drift=drift_of(record),
+        drift=drift_of(record, deployed),
     )
     if deployed is not None:
         change.what.append(f"leaves {deployed.topology.name}")

@@ -24,10 +24,12 @@ from backend.alerts.models import AlertRule
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
 from backend.deployments.actions import deploy_query
+from backend.live.subscription.kept import begin_keeping
 from backend.planning import revisions
 from backend.streams.actions import StreamSpec, create_stream
 from backend.streams.models import Stream
 from backend.tokens.actions import create_token
+from backend.topologies.folders import directory
 from backend.topologies.models import Plan, Run, Topology
 from jobs.protocol import (
     DeadLetter,
@@ -58,6 +60,7 @@ OPERATORS = ("operator",)
 OWNER = ("owner",)
 RULE = {"name": "night", "channel": "webhook", "target": "https://example.org/hook"}
 SQL = {"sql": TWO_WAY}
+DIRECTORY = {"name": "repo", "files": {"queries/fresh.sql": TWO_WAY}}
 LETTERS = {"letters": [{"topology": "flights", "id": "1-1"}]}
 
 
@@ -87,6 +90,9 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/connectors/"): READ,
     ("get", "/api/forecasts/"): READ,
     ("get", "/api/me/"): READ,
+    ("get", "/api/directory/"): READ,
+    ("post", "/api/directory/plan/"): Case(200, body=DIRECTORY),
+    ("post", "/api/directory/apply/"): Case(200, body=DIRECTORY),
     ("get", "/api/overview/"): READ,
     ("get", "/api/queries/"): READ,
     ("post", "/api/queries/"): Case(201, body={"name": "another", **SQL}),
@@ -104,6 +110,7 @@ TABLE: dict[tuple[str, str], Case] = {
     ("put", "/api/queries/{id}/pin/"): Case(200, OPERATORS, {"topology": "slow"}),
     ("get", "/api/queries/{id}/results/"): READ,
     ("get", "/api/queries/{id}/results/download/"): READ,
+    ("get", "/api/queries/{id}/subscription/"): READ,
     ("get", "/api/queries/{id}/results/provenance/"): Case(200, query="id=1-1"),
     ("post", "/api/queries/{id}/transfer/"): Case(200, EDITORS, {"owner": "bob", "team": "airside"}),
     ("post", "/api/queries/{id}/undeploy/"): Case(202, EDITORS),
@@ -193,6 +200,10 @@ def world(
     token, _ = create_token(owner, "laptop")
     graph = PhysicalGraph.from_json(plan.graph, "plan")
     leaf = next(one for one in graph.rules if isinstance(one, ProbeRule) and one.emits)
+    checkpoint = directory("flights") / "checkpoint"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "checkpoint.json").write_text('{"id": "0123abcd"}')
+    begin_keeping("flights")
     trace = ResultTrace(plan_id=plan.plan_id, rule=leaf.id, arrival=1, times={}).model_dump_json()
     letter = DeadLetter(reason="late", event_time=None, tuple='{"at": "2013-01-01"}', cut=False)
 

@@ -5,6 +5,7 @@ from typing import Any, cast
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from backend.applied.api.serializers import AppliedQuerySerializer, applied
 from backend.catalog.api.serializers import QueryInputSerializer, SqlField
 from backend.catalog.models import Query, QueryVersion
 from backend.http.documents import Form
@@ -50,6 +51,7 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
     status = serializers.SerializerMethodField()
     suspended = serializers.SerializerMethodField()
     correctness = serializers.SerializerMethodField()
+    applied = serializers.SerializerMethodField()
     topology = serializers.SerializerMethodField()
     deployed_version = serializers.SerializerMethodField()
     team = serializers.CharField(source="team.name", allow_null=True, default=None)
@@ -74,6 +76,7 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
             "status",
             "suspended",
             "correctness",
+            "applied",
             "topology",
             "deployed_version",
             "can_edit",
@@ -105,6 +108,10 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
     @extend_schema_field(CorrectnessSerializer(allow_null=True))
     def get_correctness(self, record: Query) -> object:
         return correctness(deployment_of(record))
+
+    @extend_schema_field(AppliedQuerySerializer(allow_null=True))
+    def get_applied(self, record: Query) -> object:
+        return applied(record, deployment_of(record))
 
     def get_topology(self, record: Query) -> str | None:
         deployment = deployment_of(record)

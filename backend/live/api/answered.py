@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
+from backend.applied.api.serializers import AppliedQuerySerializer, applied
 from backend.http.documents import Document
 from backend.oracle.api.serializers import CorrectnessSerializer, correctness
 from backend.topologies.models import Topology
@@ -19,6 +20,7 @@ class TopologyQuerySerializer(Document):
     version = serializers.IntegerField()
     suspended = serializers.CharField(allow_null=True, help_text="why it is not answered; null if it is")
     correctness = CorrectnessSerializer(allow_null=True, help_text="null: not checked yet")
+    applied = AppliedQuerySerializer(allow_null=True, help_text="null: no directory has it")
     pinned = serializers.CharField(
         allow_null=True, help_text="the topology to which an operator pinned it; null: wherever it is put"
     )
@@ -33,6 +35,7 @@ def deployed_queries(record: Topology) -> list[dict[str, object]]:
             "version": one.version.number,
             "suspended": suspension_reason(one),
             "correctness": correctness(one),
+            "applied": applied(one.query, one),
             "pinned": pinned_topology(one.query),
         }
         for one in record.deployed.all()

@@ -34,23 +34,11 @@ MOST_WAIT_SECONDS = 30
 ARROW = "application/vnd.apache.arrow.stream"
 
 
-class SinceField(serializers.CharField):
-    """A cursor, or the number of a batch."""
-
-    def to_internal_value(self, data: object) -> object:  # type: ignore[override]  # what the text means
-        try:
-            return read_since(super().to_internal_value(data))
-        except ValueError as error:
-            raise serializers.ValidationError(str(error)) from error
-
-    def run_validation(self, data: object = serializers.empty) -> object:  # type: ignore[override]
-        return None if data in ("", serializers.empty) else super().run_validation(data)
-
-
 class SubscriptionRequestSerializer(Form):
-    since = SinceField(
+    since = serializers.CharField(
         max_length=60,
-        required=False,
+        default="",
+        allow_blank=True,
         help_text="The cursor of the last answer, or a batch; without it, what comes from now on.",
     )
     limit = serializers.IntegerField(min_value=1, max_value=MOST_ROWS, default=1000)
@@ -58,6 +46,12 @@ class SubscriptionRequestSerializer(Form):
         min_value=0, max_value=MOST_WAIT_SECONDS, default=0, help_text="Seconds, while there is nothing."
     )
     form = serializers.ChoiceField(choices=["json", "arrow"], default="json")
+
+    def validate_since(self, since: str) -> Cursor | int | None:
+        try:
+            return read_since(since)
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from error
 
 
 class SubscriptionPageSerializer(Document):
@@ -80,7 +74,7 @@ class QuerySubscription(APIView):
     def get(self, request: AccountRequest, pk: int) -> HttpResponseBase:
         given = checked(SubscriptionRequestSerializer(data=request.query_params)).validated_data
         subscribed = _subscribed(pk)
-        cursor = start(subscribed.topology, subscribed.query, given.get("since"))
+        cursor = start(subscribed.topology, subscribed.query, given["since"])
         page = self._page(request, subscribed, cursor, given["limit"], given["wait"])
         if given["form"] == "arrow":
             told = {"Millrace-Cursor": str(page.cursor), "Millrace-More": "true" if page.more else "false"}
@@ -132,7 +126,7 @@ class QuerySubscriptionEvents(APIView):
         said = request.headers.get("Last-Event-ID") or request.GET.get("since") or ""
         given = checked(SubscriptionRequestSerializer(data={"since": said})).validated_data
         subscribed = _subscribed(pk)
-        cursor = start(subscribed.topology, subscribed.query, given.get("since"))
+        cursor = start(subscribed.topology, subscribed.query, given["since"])
         frames = subscription_frames(subscribed, cursor, admission_of(request))
         return event_stream(SLOTS.take(request.user.pk), frames)
 

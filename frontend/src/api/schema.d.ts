@@ -31,6 +31,18 @@ export interface paths {
         /** @description What may bring a stream's tuples, with the settings that it takes. */
         get: operations["connectors_list"];
     };
+    "/api/directory/": {
+        /** @description What runs, as the files of a directory. */
+        get: operations["directory_retrieve"];
+    };
+    "/api/directory/apply/": {
+        /** @description Make everything as a directory says, or nothing. */
+        post: operations["directory_apply_create"];
+    };
+    "/api/directory/plan/": {
+        /** @description What applying a directory would change, and what that costs; nothing is written. */
+        post: operations["directory_plan_create"];
+    };
     "/api/forecasts/": {
         /** @description How often forecasts of state held. */
         get: operations["forecasts_retrieve"];
@@ -93,6 +105,10 @@ export interface paths {
     "/api/queries/{id}/results/provenance/": {
         /** @description How a result of the live tail came about. */
         get: operations["queries_results_provenance_retrieve"];
+    };
+    "/api/queries/{id}/subscription/": {
+        /** @description A query's results, each once, from a cursor on. */
+        get: operations["queries_subscription_retrieve"];
     };
     "/api/queries/{id}/transfer/": {
         /** @description Hand a query to another owner, and to a team or none. */
@@ -274,6 +290,14 @@ export interface components {
             username: string;
         };
         /**
+         * @description * `create` - create
+         *     * `change` - change
+         *     * `delete` - delete
+         *     * `keep` - keep
+         * @enum {string}
+         */
+        ActionEnum: "create" | "change" | "delete" | "keep";
+        /**
          * @description Windows that another query has already.
          *
          *     Longer ones cost nothing more, or shorter ones cost less.
@@ -358,6 +382,21 @@ export interface components {
             steps: number;
             stores: number;
         };
+        Applied: {
+            /** @description Topologies that are planned anew. */
+            awaited: components["schemas"]["Awaited"][];
+            /** @description What was done, in order. */
+            done: string[];
+        };
+        /** @description That a directory last wanted the query so, and what differs since. */
+        AppliedQuery: {
+            /** Format: date-time */
+            at: string;
+            by: string | null;
+            directory: string;
+            /** @description Empty if it is as applied. */
+            drift: string[];
+        };
         ArrivalPoint: {
             accepted: number;
             /** Format: date-time */
@@ -394,6 +433,10 @@ export interface components {
             /** Format: date-time */
             at: string;
             detail: string;
+        };
+        Awaited: {
+            revision: number;
+            topology: string;
         };
         /** BatchCompleted */
         BatchCompleted: {
@@ -536,6 +579,21 @@ export interface components {
          * @enum {string}
          */
         ColumnTypeEnum: "bigint" | "int" | "double" | "string" | "boolean" | "timestamp" | "date" | "binary";
+        Completeness: {
+            kind: components["schemas"]["CompletenessKindEnum"];
+            /** Format: date-time */
+            since: string | null;
+            text: string;
+        };
+        /**
+         * @description * `beginning` - beginning
+         *     * `at once` - at once
+         *     * `since` - since
+         *     * `history` - history
+         *     * `never` - never
+         * @enum {string}
+         */
+        CompletenessKindEnum: "beginning" | "at once" | "since" | "history" | "never";
         /** @description A connector, as the form of a stream shows it. */
         Connector: {
             /** @description What an operator has to do first; null if streams can have it. */
@@ -670,6 +728,36 @@ export interface components {
          * @enum {string}
          */
         DesiredEnum: "running" | "stopped";
+        Difference: {
+            after: unknown;
+            before: unknown;
+            field: string;
+        };
+        DirectoryPlan: {
+            changed: boolean;
+            directory: string;
+            /** @description What was applied from it before, is not in it, and stays. */
+            left: string[];
+            queries: components["schemas"]["QueryChange"][];
+            /** @description Everything that stands against applying it. */
+            refused: string[];
+            streams: components["schemas"]["StreamChange"][];
+            topologies: components["schemas"]["TopologyPlan"][];
+        };
+        /** @description A directory of streams and queries. */
+        DirectoryRequest: {
+            /** @description Texts by path: streams.yaml and what it names, queries/NAME.sql, queries/NAME.yaml. */
+            files: {
+                [key: string]: string;
+            };
+            /** @description What it is called; it prunes only what was last applied under this name. */
+            name: string;
+            /**
+             * @description Delete what was applied from it before and is no longer in it.
+             * @default false
+             */
+            prune: boolean;
+        };
         DiscardRequest: {
             letters: components["schemas"]["ChosenRequest"][];
         };
@@ -829,6 +917,11 @@ export interface components {
             method: string;
             status: string;
             text: string;
+        };
+        Exported: {
+            files: {
+                [key: string]: string;
+            };
         };
         /**
          * FailedBatch
@@ -1011,6 +1104,20 @@ export interface components {
              * @default 500
              */
             trigger_ms: number;
+        };
+        JointCost: {
+            /**
+             * Format: double
+             * @description Processor seconds per second.
+             */
+            cores: number;
+            /**
+             * Format: double
+             * @description Of state.
+             */
+            gb: number;
+            /** Format: double */
+            latency_ms: number;
         };
         /**
          * KafkaTopic
@@ -1448,6 +1555,7 @@ export interface components {
             worst: string;
         };
         Query: {
+            readonly applied: components["schemas"]["AppliedQuery"] | null;
             readonly can_edit: boolean;
             readonly correctness: components["schemas"]["Correctness"] | null;
             /** Format: date-time */
@@ -1470,6 +1578,22 @@ export interface components {
             /** Format: date-time */
             readonly updated_at: string;
             version: number;
+        };
+        QueryChange: {
+            action: components["schemas"]["ActionEnum"];
+            /** @description Null for one that is not deployed anew. */
+            complete: components["schemas"]["Completeness"] | null;
+            /** @description How it differs from what was last applied. */
+            drift: string[];
+            name: string;
+            /** @description Why it cannot be applied. */
+            refused: string | null;
+            sql_after: string | null;
+            sql_before: string | null;
+            topology_after: string | null;
+            topology_before: string | null;
+            /** @description What is done, a phrase each. */
+            what: string[];
         };
         QueryInput: {
             alias: string;
@@ -1531,6 +1655,23 @@ export interface components {
             rows: {
                 [key: string]: unknown;
             }[];
+        };
+        /** @description What one query pays of the joint plan: each step and store is divided among those that need it. */
+        QueryShare: {
+            /** Format: double */
+            cores_after: number | null;
+            /** Format: double */
+            cores_before: number | null;
+            /** Format: double */
+            gb_after: number | null;
+            /** Format: double */
+            gb_before: number | null;
+            owner: string;
+            query: string;
+            shared_steps: number;
+            shares_with: string[];
+            /** @description Afterwards; so the next two. */
+            steps: number;
         };
         /**
          * @description * `draft` - draft
@@ -1830,6 +1971,14 @@ export interface components {
             /** Format: double */
             tuples_per_second?: number | null;
         };
+        StreamChange: {
+            action: components["schemas"]["ActionEnum"];
+            differences: components["schemas"]["Difference"][];
+            drift: string[];
+            name: string;
+            /** @description Why it cannot be applied. */
+            refused: string | null;
+        };
         StreamColumn: {
             name: string;
             type: components["schemas"]["ColumnTypeEnum"];
@@ -1944,6 +2093,18 @@ export interface components {
             /** @description SQL that gives its rows. */
             rows: string;
         };
+        /** @description Results since the cursor, oldest first; `batches` goes with `rows`. */
+        SubscriptionPage: {
+            batches: number[];
+            columns: components["schemas"]["NamedColumn"][];
+            /** @description Behind these rows: what the next request is since. */
+            cursor: string;
+            /** @description True if there are more already. */
+            more: boolean;
+            rows: {
+                [key: string]: unknown;
+            }[];
+        };
         /** SwitchPoint */
         SwitchPoint: {
             /**
@@ -2011,7 +2172,22 @@ export interface components {
             /** @description why its job is not launched yet; null if it is */
             readonly waiting: string | null;
         };
+        TopologyPlan: {
+            after: components["schemas"]["JointCost"] | null;
+            /** @description Null if it answers nothing. */
+            before: components["schemas"]["JointCost"] | null;
+            name: string;
+            /** @description False if it was too much work to plan them. */
+            priced: boolean;
+            queries_after: number;
+            queries_before: number;
+            /** @description Why its queries have no plan. */
+            refused: string | null;
+            shares: components["schemas"]["QueryShare"][];
+        };
         TopologyQuery: {
+            /** @description null: no directory has it */
+            applied: components["schemas"]["AppliedQuery"] | null;
             /** @description null: not checked yet */
             correctness: components["schemas"]["Correctness"] | null;
             id: number;
@@ -2212,6 +2388,70 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Connector"][];
+                };
+            };
+        };
+    };
+    directory_retrieve: {
+        parameters: {
+            query?: {
+                /** @description Only its queries. */
+                topology?: string;
+            };
+            path?: never;
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Exported"];
+                };
+            };
+        };
+    };
+    directory_apply_create: {
+        parameters: {
+            query?: never;
+            path?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DirectoryRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Applied"];
+                };
+            };
+            /** @description The text has no meaning. */
+            400: {
+                content: {
+                    "application/json": components["schemas"]["Problems"];
+                };
+            };
+        };
+    };
+    directory_plan_create: {
+        parameters: {
+            query?: never;
+            path?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DirectoryRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["DirectoryPlan"];
+                };
+            };
+            /** @description The text has no meaning. */
+            400: {
+                content: {
+                    "application/json": components["schemas"]["Problems"];
                 };
             };
         };
@@ -2550,6 +2790,33 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Provenance"];
+                };
+            };
+        };
+    };
+    queries_subscription_retrieve: {
+        parameters: {
+            query?: {
+                /**
+                 * @description * `json` - json
+                 *     * `arrow` - arrow
+                 */
+                form?: "json" | "arrow";
+                limit?: number;
+                /** @description The cursor of the last answer, or a batch; without it, what comes from now on. */
+                since?: string;
+                /** @description Seconds, while there is nothing. */
+                wait?: number;
+            };
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["SubscriptionPage"];
+                    "application/vnd.apache.arrow.stream": string;
                 };
             };
         };

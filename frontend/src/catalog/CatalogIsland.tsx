@@ -154,6 +154,11 @@ function queryColumns(
           {query.deployed_version !== null && query.deployed_version !== query.version && (
             <div class="muted">runs v{query.deployed_version}</div>
           )}
+          {query.applied !== null && query.applied.drift.length > 0 && (
+            <div class="muted" title={query.applied.drift.join("; ")}>
+              ≠ drifted from {query.applied.directory}
+            </div>
+          )}
         </>
       ),
     },

@@ -10,6 +10,7 @@ const query: QueryDocument = {
   favourite: false,
   team: null,
   suspended: null,
+  applied: null,
   correctness: null,
   owner: "demo",
   sql: "SELECT a.tailnum FROM arrivals AS a",

@@ -26,11 +26,11 @@ export function EditorIsland({ queryId, functions, me }: IslandProps): JSX.Eleme
     const timer = setInterval(() => {
       if (document.hidden) return;
       answered(client.GET("/api/queries/{id}/", at({ id }))).then(
-        ({ status, suspended, correctness, topology, deployed_version }) => {
+        ({ status, suspended, correctness, applied, topology, deployed_version }) => {
           setQuery((before) =>
             before === null || before.id !== id
               ? before
-              : { ...before, status, suspended, correctness, topology, deployed_version },
+              : { ...before, status, suspended, correctness, applied, topology, deployed_version },
           );
           setStatusProblem(null);
         },

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import type { QueryDocument } from "../api/documents";
 import { Button } from "../ui/Button";
+import { DriftLine } from "../ui/DriftLine";
 import { type Notice, NoticeLine } from "../ui/Notice";
 import { DeploymentLine } from "./query/DeploymentLine";
 import type { Deployment } from "./query/deployment";
@@ -29,6 +30,7 @@ export function EditorNotices(props: Props): JSX.Element {
       {query !== null && !query.can_edit && (
         <p class="muted">This query belongs to {query.owner}; you can read it but not change it.</p>
       )}
+      {query !== null && <DriftLine name={query.name} applied={query.applied} />}
       {query !== null && props.overtaken && (
         <p class="notice">
           Your draft is older than version {query.version}.{" "}

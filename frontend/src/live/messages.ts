@@ -46,6 +46,15 @@ export const switchPoint = z.object({
 });
 export type SwitchPoint = z.infer<typeof switchPoint>;
 
+export const appliedQuery = z.object({
+  directory: z.string(),
+  by: z.string().nullable(),
+  at: z.string(),
+  /** Empty if it is as applied. */
+  drift: z.array(z.string()),
+});
+export type AppliedQuery = z.infer<typeof appliedQuery>;
+
 export const verdictEnum = z.enum(["equal", "differs", "unchecked"]);
 export type VerdictEnum = z.infer<typeof verdictEnum>;
 
@@ -344,6 +353,8 @@ export const topologyQuery = z.object({
   suspended: z.string().nullable(),
   /** null: not checked yet */
   correctness: correctness.nullable(),
+  /** null: no directory has it */
+  applied: appliedQuery.nullable(),
   /** the topology to which an operator pinned it; null: wherever it is put */
   pinned: z.string().nullable(),
 });

@@ -11,7 +11,7 @@ const told = (news: Partial<WatchedTopology>, topology: Partial<TopologyDocument
 
 const queries = (news: object) =>
   [
-    { id: 7, name: "windy", version: 1, suspended: null, pinned: null, ...news },
+    { id: 7, name: "windy", version: 1, suspended: null, applied: null, pinned: null, ...news },
   ] as TopologyDocument["queries"];
 
 describe("what is wrong", () => {

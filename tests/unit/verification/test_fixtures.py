@@ -68,7 +68,7 @@ one:
         ("x: {expect: 3}", "x.expect: found 3, expected a list"),
         (
             "x:\n  given: {r: [{at: 2013-01-01 10:00}]}\n  late: {r: [{at: 2013-01-01 09:59}]}\n  expect: []",
-            "q.test.yaml:3:13: x.late.r.0: found 2013-01-01T09:59:00+00:00 for a late tuple of r, expected "
+            "q.test.yaml:3:14: x.late.r.0: found 2013-01-01T09:59:00+00:00 for a late tuple of r, expected "
             "a time before 2013-01-01T09:59:00+00:00",
         ),
         ("x:\n  late: {r: [{at: 2013-01-01}]}\n  expect: []", "expected tuples of it that are given before"),

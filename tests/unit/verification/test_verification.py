@@ -205,7 +205,5 @@ def test_the_command_and_its_reports(folder: Path) -> None:
     (folder / "queries/hourly.test.yaml").write_text("x: {expect: 3}")
     bad = run()
     assert bad.returncode == 2
-    assert (
-        bad.stderr
-        == f"{folder}/queries/hourly.test.yaml:1:13: x.expect: found 3, expected a list of {{column: value, ...}}\n"
-    )
+    place = f"{folder}/queries/hourly.test.yaml:1:13: x.expect"
+    assert bad.stderr == f"{place}: found 3, expected a list of {{column: value, ...}}\n"

@@ -55,7 +55,7 @@ export function watched(
   topology: Partial<TopologyDocument> = {},
 ): WatchedTopology {
   const queries = [
-    { id: 7, name: "windy", version: 1, suspended: null, correctness: EQUAL, pinned: null },
+    { id: 7, name: "windy", version: 1, suspended: null, correctness: EQUAL, applied: null, pinned: null },
   ] as TopologyDocument["queries"];
   const base = documents.topologies[0] as unknown as TopologyDocument;
   return {

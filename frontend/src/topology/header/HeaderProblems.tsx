@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { TopologyDocument } from "../../api/documents";
 import type { Snapshot } from "../../live/messages";
+import { DriftLine } from "../../ui/DriftLine";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { FailedBatchLine } from "./FailedBatchLine";
 
@@ -32,6 +33,9 @@ export function HeaderProblems({ topology, snapshot, loading, planning }: Props)
             ⏸ {query.name} is suspended: {query.suspended}. Deploy it again once this is fixed.
           </Alert>
         ))}
+      {topology?.queries.map((query) => (
+        <DriftLine key={query.id} name={query.name} applied={query.applied} />
+      ))}
       {failedBatch !== null && <FailedBatchLine failed={failedBatch} />}
       {undeployed !== null && <ProblemLine text={`✕ ${undeployed}`} />}
       <ProblemLine text={planning} />
