@@ -25,9 +25,6 @@ def drift_of(record: Query, deployment: TopologyQuery | None) -> tuple[str, ...]
     if deployment is None:
         if applied.topology:
             found.append(f"no topology answers it; {applied.topology} was to")
-        current = record.current
-        if current is not None and current.sql != applied.sql:
-            found.append(f"its text is v{current.number}; v{applied.version} was applied")
     else:
         if not applied.topology:
             found.append(f"{deployment.topology.name} answers it; none was to")

@@ -7,7 +7,7 @@ that were current when it was written (`QueryVersion.reads`), for ever.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from backend.bounded import pool
@@ -63,9 +63,15 @@ def texts_for(text: str, without: str) -> Texts:
 
     A query cannot read itself, so the one that is edited is left out.
     """
-    records = QueryRecord.objects.exclude(name=without).exclude(current=None).order_by("name")
+    return texts_naming(words_of(text), without)
+
+
+def texts_naming(words: Set[str], without: str | None = None) -> Texts:
+    """All queries' names, but one, and the texts of those that are among the words."""
+    records = QueryRecord.objects.exclude(current=None).order_by("name")
+    if without is not None:
+        records = records.exclude(name=without)
     current = dict(records.values_list("name", "current_id"))
-    words = words_of(text)
     return Texts(current, texts_of(key for name, key in current.items() if name in words))
 
 

@@ -7,7 +7,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from backend.client.directory_documents import DirectoryPlan, QueryChange, QueryShare, TopologyPlan
+from backend.client.directory_documents import (
+    DirectoryPlan,
+    JointCost,
+    QueryChange,
+    QueryShare,
+    TopologyPlan,
+)
 
 _SIGNS = {"create": "+", "change": "~", "delete": "-"}
 _PARTNERS = 3
@@ -66,8 +72,8 @@ def as_markdown(plan: DirectoryPlan) -> str:
     if paying:
         lines += ["", "| query | owner | cores | memory | shares |", "| --- | --- | --- | --- | --- |"]
         for _, share in paying:
-            cells = (_change(share.cores_before, share.cores_after, ""), _gb(share), _shared(share))
-            lines.append(f"| {share.query} | {share.owner} | {' | '.join(cells)} |")
+            paid = (_change(share.cores_before, share.cores_after, ""), _gb(share), _shared(share))
+            lines.append(f"| {share.query} | {share.owner} | {' | '.join(paid)} |")
     for stream in plan.streams:
         if stream.action != "keep":
             lines += ["", f"**{_SIGNS[stream.action]} stream {stream.name}**", ""]
@@ -122,10 +128,14 @@ def _costs(topology: TopologyPlan) -> Sequence[tuple[str, str]]:
         return (("cost", "not estimated: that many queries are too much work for one request"),)
     before, after = topology.before, topology.after
     return (
-        ("cores", _change(before and before.cores, after and after.cores, "")),
-        ("memory", _change(before and before.gb, after and after.gb, " GB")),
-        ("latency", _change(before and before.latency_ms, after and after.latency_ms, " ms")),
+        ("cores", _change(_of(before, "cores"), _of(after, "cores"), "")),
+        ("memory", _change(_of(before, "gb"), _of(after, "gb"), " GB")),
+        ("latency", _change(_of(before, "latency_ms"), _of(after, "latency_ms"), " ms")),
     )
+
+
+def _of(cost: JointCost | None, field: str) -> float | None:
+    return None if cost is None else float(getattr(cost, field))
 
 
 def _change(before: float | None, after: float | None, unit: str) -> str:

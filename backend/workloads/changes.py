@@ -206,6 +206,9 @@ def _versioned(
     deployed = deployment_of(record)
     candidates = [] if deployed is None else [deployed.version]
     candidates += [] if record.current is None or record.current in candidates else [record.current]
+    if deployed is None:
+        # What others read may be an earlier version than somebody's newest draft.
+        candidates += [v for v in record.versions.prefetch_related("reads") if v not in candidates]
     target = next((v for v in candidates if v.sql == one.sql and not _stale(v, one, before)), None)
     change = QueryChange(
         one.name,

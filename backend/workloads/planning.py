@@ -11,7 +11,7 @@ from backend.accounts.queries import is_operator
 from backend.accounts.quotas import Resource, quotas_of, uses
 from backend.bounded import pool
 from backend.bounded.caller import Caller
-from backend.catalog.language import texts_for, texts_of, words_of
+from backend.catalog.language import texts_naming, texts_of, words_of
 from backend.catalog.models import Query as QueryRecord
 from backend.errors import InputErrors, TooMuchWork
 from backend.limits.query_limits import excess_expected
@@ -27,6 +27,8 @@ from backend.workloads.outlook import Answered, Outlook, outlook
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 
+_ESTIMATED_TOGETHER = 25
+"""Queries whose own cost is estimated at once: each takes a tenth of a second or so of a request's time."""
 _MOST_PRICED = 20
 """Topologies whose joint plans are made for one request; of the others only changes are told."""
 
@@ -61,8 +63,10 @@ def read_files(caller: Caller, files: Mapping[str, str]) -> Declared:
 
     Raises `InputErrors` that name file, line and what was expected, and what `Pool.run` raises.
     """
-    text = " ".join(words for path, one in files.items() if path.endswith(".sql") for words in words_of(one))
-    reading = pool.plan(caller, read_directory, dict(files), load_catalog(), texts_for(text, without=""))
+    words = frozenset(
+        word for path, text in files.items() if path.endswith(".sql") for word in words_of(text)
+    )
+    reading = pool.plan(caller, read_directory, dict(files), load_catalog(), texts_naming(words))
     if reading.declared is None:
         raise InputErrors(reading.errors)
     return reading.declared
@@ -97,13 +101,13 @@ def _refuse_too_costly(caller: Caller, declared: Declared, changes: Changes) -> 
     asked = [
         one for one in changes.queries if one.redeploys and one.refused is None and one.name not in allowed
     ]
-    drafts = [(one.declared.query, one.declared.sql) for one in asked if one.declared is not None]
-    if not drafts:
-        return
-    expected = pool.plan(caller, drafting.estimates_of, drafts, registered(declared.catalog))
-    for change, found in zip(asked, expected, strict=True):
-        excess = excess_expected(change.record or QueryRecord(name=change.name), found)
-        change.refused = None if excess is None else str(excess)
+    for begin in range(0, len(asked), _ESTIMATED_TOGETHER):
+        some = asked[begin : begin + _ESTIMATED_TOGETHER]
+        drafts = [(one.declared.query, one.declared.sql) for one in some if one.declared is not None]
+        expected = pool.plan(caller, drafting.estimates_of, drafts, registered(declared.catalog))
+        for change, found in zip(some, expected, strict=True):
+            excess = excess_expected(change.record or QueryRecord(name=change.name), found)
+            change.refused = None if excess is None else str(excess)
 
 
 def _beyond_quota(account: User, changes: Changes) -> list[str]:

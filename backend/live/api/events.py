@@ -6,6 +6,9 @@ event loop without thread, database or Redis connection of its own (`backend.liv
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
 from django.db import close_old_connections
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -17,7 +20,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.requests import AccountRequest
-from backend.live.sse.admission import admission_of
+from backend.live.sse.admission import Admission, admission_of
 from backend.live.sse.answer import JSONToAll, event_stream
 from backend.live.sse.connection_limits import SLOTS, Slot
 from backend.live.sse.hub import hub
@@ -49,7 +52,7 @@ class Events(APIView):
 
     def get(self, request: AccountRequest, name: str) -> StreamingHttpResponse:
         last_id, slot = self._let_in(request, name)
-        return event_stream(slot, hub().frames(name, last_id, admission_of(request)))
+        return event_stream(slot, _frames(name, last_id, admission_of(request)))
 
     def head(self, request: AccountRequest, name: str) -> Response:
         """Say whether a stream would be let in.
@@ -70,3 +73,10 @@ class Events(APIView):
         # Asked before the answer begins, so that an unreachable Redis is a status and not a broken stream.
         connection().ping()
         return last_id, SLOTS.take(request.user.pk)
+
+
+async def _frames(name: str, last_id: str | None, admission: Admission) -> AsyncGenerator[bytes]:
+    """What the hub sends: that of the event loop, which the request's thread has none of."""
+    async with aclosing(hub().frames(name, last_id, admission)) as frames:
+        async for frame in frames:
+            yield frame

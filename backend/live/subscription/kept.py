@@ -73,7 +73,8 @@ def newest_final(topology: str, query: str) -> int | None:
         return None
     folder = result_files(topology)
     try:
-        files = _files_of(str(directory(topology) / "checkpoint" / "commits" / f"{newest}.json"))
+        manifest = directory(topology) / "checkpoint" / "commits" / f"{newest}.json"
+        files = _files_of(str(manifest), manifest.stat().st_mtime_ns)
     except FileNotFoundError:
         # A newer one has pushed it out.
         return newest
@@ -82,7 +83,8 @@ def newest_final(topology: str, query: str) -> int | None:
 
 
 @lru_cache(maxsize=64)
-def _files_of(manifest: str) -> tuple[str, ...]:
+def _files_of(manifest: str, _: int) -> tuple[str, ...]:
+    """What a manifest lists; the time tells it from one of the same number of another checkpoint."""
     document = json.loads(Path(manifest).read_bytes())
     return tuple(file["path"] for file in document["files"])
 

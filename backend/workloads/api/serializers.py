@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from rest_framework import serializers
@@ -7,7 +8,7 @@ from rest_framework import serializers
 from backend.http.documents import Document, Form
 
 MOST_FILES = 4000
-_PATH = r"\A(?!/)(?!.*\.\.)[^\x00-\x1f\\]{1,200}\Z"
+_PATH = re.compile(r"[\w.,+@ -]{1,200}(?:/[\w.,+@ -]{1,200}){0,5}")
 
 
 class _FilesField(serializers.DictField):
@@ -16,6 +17,11 @@ class _FilesField(serializers.DictField):
     def to_internal_value(self, data: Any) -> dict[Any, Any]:
         if isinstance(data, dict) and len(data) > MOST_FILES:
             raise serializers.ValidationError(f"{len(data)} files instead of at most {MOST_FILES}")
+        for path in data if isinstance(data, dict) else ():
+            if not isinstance(path, str) or not _PATH.fullmatch(path):
+                raise serializers.ValidationError(
+                    f"found the path {str(path)[:80]!a}, expected names between /, of letters and digits"
+                )
         return super().to_internal_value(data)
 
 
