@@ -81,4 +81,5 @@ def junit(name: str, verdicts: Sequence[Verdict]) -> bytes:
             failure.text = verdict.difference
     root = ElementTree.Element("testsuites")
     root.append(suite)
-    return b'<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="utf-8")
+    text: bytes = ElementTree.tostring(root, encoding="utf-8")
+    return b'<?xml version="1.0" encoding="utf-8"?>\n' + text

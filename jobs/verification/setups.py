@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from optimizer.logical.catalog import Catalog
@@ -90,19 +90,18 @@ def shuffled(given: Sequence[GivenTuple], catalog: Catalog, chance: random.Rando
         else timedelta(seconds=chance.choice((0.0, 0.0, chance.uniform(0, 3600))))
         for stream in catalog
     }
-    keyed = []
+    first = datetime.min.replace(tzinfo=UTC)
+    keyed: list[tuple[datetime, float, GivenTuple]] = []
     for one in given:
         stream = catalog[one.stream]
         time = one.row[stream.event_time]
         if not isinstance(time, datetime):
             # Turned away whenever it comes.
-            keyed.append((None, chance.random(), one))
+            keyed.append((first, chance.random(), one))
             continue
         within = timedelta(0) if stream.is_table else chance.random() * stream.lateness
         keyed.append((_later(time, within + delays[one.stream]), chance.random(), one))
-    times = [key for key, _, _ in keyed if key is not None]
-    first = min(times, default=None)
-    return tuple(one for _, _, one in sorted(keyed, key=lambda each: (each[0] or first, each[1])))
+    return tuple(one for _, _, one in sorted(keyed, key=lambda each: each[:2]))
 
 
 def in_order(given: Sequence[GivenTuple], catalog: Catalog) -> tuple[GivenTuple, ...]:
