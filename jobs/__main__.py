@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jobs.cli.last_words import tell
-from jobs.cli.options import MEMORY, STATE, Parser, count, duration_us, tasks
+from jobs.cli.options import MEMORY, STATE, Parser, add_test_options, count, duration_us, tasks
 from jobs.cli.replay_options import add_replay_options
-from jobs.cli.test_options import add_test_options
 from jobs.cli.told_by_spark import refusal
 from jobs.sinks.connector import sink_connectors
 from optimizer.algebra.errors import Infeasible, InputError

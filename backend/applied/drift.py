@@ -17,7 +17,7 @@ def applied_of(record: Query) -> AppliedQuery | None:
 
 
 def drift_of(record: Query, deployment: TopologyQuery | None) -> tuple[str, ...]:
-    """What differs, a line each; nothing if the query is as it was applied, or never was."""
+    """What differs from what was applied, a line each; nothing if that never was."""
     applied = applied_of(record)
     if applied is None:
         return ()
@@ -58,7 +58,7 @@ def spec_document(spec: StreamSpec) -> dict[str, Any]:
 
 
 def drift_of_stream(record: Stream, applied: AppliedStream | None) -> tuple[str, ...]:
-    """The fields that differ from what was applied; nothing if none do, or it never was."""
+    """The fields that differ from what was applied; nothing if that never was."""
     if applied is None:
         return ()
     present = spec_document(StreamSpec.of(record))

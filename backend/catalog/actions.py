@@ -63,7 +63,7 @@ def add_version(account: User, record: Query, sql: str) -> bool:
 
 
 def store_version(account: User, record: Query, sql: str, draft: Draft) -> QueryVersion:
-    """As `add_version`, of a text that was read already; also if it is the one that the query has.
+    """As `add_version`, of a text that was read already.
 
     The same text is another version if what it reads is.
     """

@@ -19,7 +19,7 @@ _BESIDE = re.compile(r"""^\s*\w+_file:\s*["']?([^"'\n#]+?)["']?\s*(?:#.*)?$""", 
 
 
 class BadDirectory(ClientError):
-    """A directory that cannot be read; says the file, what was found and what was expected."""
+    """A directory that cannot be read; says file, found and expected."""
 
 
 @dataclass(frozen=True, slots=True)

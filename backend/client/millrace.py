@@ -135,7 +135,7 @@ class Millrace:
         return documents.deployment(self._connection.post(f"/api/queries/{record.id}/undeploy/"))
 
     def files_of_what_runs(self, topology: str | None = None) -> dict[str, str]:
-        """What runs as the files of a directory, texts by path; only one topology's if it is named."""
+        """What runs, or one topology does, as the texts of a directory by path."""
         parameters = {} if topology is None else {"topology": topology}
         files: dict[str, str] = self._connection.get("/api/directory/", **parameters)["files"]
         return files
@@ -147,7 +147,7 @@ class Millrace:
         return directory_documents.directory_plan(answer)
 
     def apply_directory(self, directory: Directory, prune: bool = False) -> Applied:
-        """Make everything as a directory says, or nothing; a second time there is nothing to do."""
+        """Make everything as a directory says, or nothing."""
         body = {"name": directory.name, "files": directory.files, "prune": prune}
         answer = self._connection.post("/api/directory/apply/", body, _PLAN_SECONDS)
         return directory_documents.applied(answer)
@@ -180,7 +180,7 @@ class Millrace:
             time.sleep(_POLL_SECONDS)
 
     def pages(self, name: str, since: str | int | None = None, limit: int = 1000) -> Iterator[Page]:
-        """A query's results without loss, page by page and without end; empty pages while nothing comes.
+        """A query's results without loss, page by page; empty ones while nothing comes.
 
         Keep a page's `cursor` with what was done of it, and go on from there after whatever happens: every
         result comes once. A server that is away for a moment is asked again.
@@ -210,7 +210,7 @@ class Millrace:
             yield page
 
     def subscribe(self, name: str, since: str | int | None = None) -> Iterator[Result]:
-        """A query's results without loss, one by one and without end; otherwise as `pages`.
+        """A query's results without loss, one by one; otherwise as `pages`.
 
         A result's `id` is the cursor of the page that it came with.
         """

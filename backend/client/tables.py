@@ -21,7 +21,7 @@ class Table:
 
     @staticmethod
     def of(parts: Sequence[bytes], cursor: str) -> Table:
-        """The rows of several Arrow streams, of which those without any do not count."""
+        """The rows of several Arrow streams; empty ones do not count."""
         arrow = _library("pyarrow")
         tables = [_read(part) for part in parts]
         filled = [table for table in tables if table.num_rows] or tables[:1]

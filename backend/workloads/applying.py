@@ -31,7 +31,7 @@ _TOLD = 5
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """A topology that is planned anew: it runs what was applied once its active revision is there."""
+    """A topology that is planned anew, and the revision to wait for."""
 
     topology: str
     revision: int
@@ -47,7 +47,7 @@ class Applied:
 def apply_directory(
     account: User, caller: Caller, directory: str, files: Mapping[str, str], prune: bool
 ) -> Applied:
-    """Make streams, queries and deployments as the directory says, all in one transaction.
+    """Make everything as the directory says, in one transaction.
 
     A second time it finds nothing to do. Topologies are planned anew behind the commit, in the order of their
     requests, as for any deployment.

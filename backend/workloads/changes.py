@@ -229,7 +229,7 @@ def _versioned(
 
 
 def _stale(version: QueryVersion, one: DeclaredQuery, before: Mapping[str, QueryChange]) -> bool:
-    """Whether a version reads a query of the directory in another version than that is to have."""
+    """Whether a version reads another version of a view than the directory wants."""
     pinned = {view.query_id: view.pk for view in version.reads.all()}
     for read in one.reads:
         change = before.get(read)

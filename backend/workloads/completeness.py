@@ -1,4 +1,4 @@
-"""Since when a query that is yet to be deployed will be complete, as far as what runs tells."""
+"""Since when a query will be complete that is not deployed yet."""
 
 from __future__ import annotations
 

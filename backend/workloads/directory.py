@@ -1,4 +1,4 @@
-"""Read a directory's files into streams and queries, from texts alone, as workers have no database."""
+"""Read a directory's files into streams and queries, from texts alone."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def files_of_what_runs(topology: str | None = None) -> dict[str, str]:
 
 
 def _add_views(versions: dict[str, tuple[Query, QueryVersion]]) -> None:
-    """Add the queries that others read and nothing answers, in the newest version that is read."""
+    """Add views that nothing answers, in the newest version that is read."""
     pending = [version for _, version in versions.values()]
     found: dict[str, tuple[Query, QueryVersion]] = {}
     while pending:

@@ -1,4 +1,4 @@
-"""The joint plan of a topology's queries before and after a change, from texts alone."""
+"""The joint plan of a topology's queries before and after a change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a topology's joint plan takes before and after; None where it answers nothing."""
+    """What a joint plan takes before and after; None where nothing is answered."""
 
     before: Division | None
     after: Division | None

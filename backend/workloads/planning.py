@@ -1,4 +1,4 @@
-"""Plan a directory: what it would change, what that costs, and what stands against it."""
+"""Plan a directory: what it would change, the cost, and what is against it."""
 
 from __future__ import annotations
 

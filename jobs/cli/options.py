@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from pathlib import Path
 from typing import NoReturn
 
 from optimizer.algebra.errors import InputError, Place
@@ -61,3 +62,14 @@ def duration_us(text: str) -> int:
     if match is None or size is None or float(match.group(1)) <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} instead of a duration such as '30 seconds'")
     return int(float(match.group(1)) * size)
+
+
+def add_test_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `python -m jobs test`."""
+    parser.add_argument("directory", type=Path, metavar="DIR", help="with queries/NAME.test.yaml")
+    parser.add_argument(
+        "--query", action="append", default=[], metavar="NAME", help="only its cases; may be repeated"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the arrival orders (1)")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="also write JUnit's XML, for CI")

@@ -1,1 +1,1 @@
-"""Tests of queries by fixtures: answered by DuckDB and by the runtime in many ways, with kills."""
+"""Tests of queries by fixtures, answered by DuckDB and by the runtime."""

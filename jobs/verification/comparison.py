@@ -1,4 +1,4 @@
-"""Compare answers: with each other bit by bit, with what a file expects to twelve digits."""
+"""Compare answers with each other, and with what a file expects."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def differs(expected: pl.DataFrame, found: pl.DataFrame) -> str | None:
 def differs_from_file(
     expected: Sequence[Row], found: pl.DataFrame, types: Mapping[str, ColumnType]
 ) -> str | None:
-    """The same of an answer and the rows of a file, whose doubles count to twelve digits."""
+    """The same of an answer and a file's rows, doubles to twelve digits."""
     wanted = Counter(tuple(_told(row[name]) for name in types) for row in expected)
     have = Counter(tuple(map(_told, row)) for row in found.rows())
     return _difference(wanted, have, list(types), None, None)
 
 
 def _bits(frame: pl.DataFrame) -> Bag:
-    """A table's rows as a multiset: doubles by their bits, except that every NaN is one."""
+    """A table's rows as a multiset: doubles by their bits, every NaN the same."""
     columns = [
         pl.when(pl.col(name).is_nan()).then(pl.lit(_NAN_BITS)).otherwise(pl.col(name).reinterpret(signed=True))
         .alias(name)
@@ -101,7 +101,7 @@ def as_json(names: Iterable[str], row: Iterable[object]) -> str:
 
 
 def _told(value: object) -> object:
-    """A value as something to compare; numbers that are equal are, whatever their type."""
+    """A value to compare: equal numbers are equal, whatever their type."""
     if isinstance(value, bool) or not isinstance(value, float):
         return value.replace(tzinfo=None) if isinstance(value, datetime) else value
     return repr(value) if math.isnan(value) else float(f"{value:.12g}") + 0.0

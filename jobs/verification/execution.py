@@ -1,4 +1,4 @@
-"""Answer a case by the runtime itself: the batch protocol, with a batch's tasks in this process."""
+"""Answer a case by the batch protocol, with its tasks in this process."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def setups(case: Case, catalog: Catalog, seed: int) -> list[Setup]:
 
 
 def shuffled(given: Sequence[GivenTuple], catalog: Catalog, chance: random.Random) -> tuple[GivenTuple, ...]:
-    """Another order of arrival in which nothing is late, however it is cut into batches.
+    """Another order of arrival in which nothing is late, in whatever batches.
 
     A tuple arrives up to its stream's lateness, and the stream up to an hour, behind its event time. Of one
     stream whatever arrived before it is then no more than the lateness newer. Versions of a table come at

@@ -41,12 +41,13 @@ class Division:
 
 
 def divide(plan: Plan) -> Division:
-    """Divide a plan's cost among its queries, each step and store equally among those that need it.
+    """Divide a plan's cost among its queries.
 
-    That is the Shapley value of the game in which a set of queries pays for all elements of the plan that one
-    of them needs: an element's cost is symmetric in its users and nothing to the others (Shapley 1953, by
-    additivity over elements). It takes one pass instead of one plan per subset. Work of batches as such and
-    of reading is divided among all, of writing by results.
+    Each step and store is divided equally among those that need it. That is the Shapley value of the game in
+    which a set of queries pays for all elements of the plan that one of them needs: an element's cost is
+    symmetric in its users and nothing to the others (Shapley 1953, by additivity over elements). It takes
+    one pass instead of one plan per subset. Work of batches as such and of reading is divided among all, of
+    writing by results.
 
     >>> from optimizer.algebra.types import ColumnType
     >>> from optimizer.logical.catalog import Catalog

@@ -1,4 +1,4 @@
-"""queries/NAME.test.yaml: tuples that are given to a query, and what it has to answer."""
+"""queries/NAME.test.yaml: tuples for a query, and what it has to answer."""
 
 from __future__ import annotations
 

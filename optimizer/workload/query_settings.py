@@ -22,7 +22,7 @@ MOST_CHARACTERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class QuerySettings:
-    """What a file says of a query; None where it says nothing, so that it stays as it is."""
+    """What a file says of a query; None where it says nothing."""
 
     topology: str | None = None
     description: str | None = None

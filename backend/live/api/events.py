@@ -76,7 +76,7 @@ class Events(APIView):
 
 
 async def _frames(name: str, last_id: str | None, admission: Admission) -> AsyncGenerator[bytes]:
-    """What the hub sends: that of the event loop, which the request's thread has none of."""
+    """What the hub of the event loop sends: the request's thread has no loop."""
     async with aclosing(hub().frames(name, last_id, admission)) as frames:
         async for frame in frames:
             yield frame

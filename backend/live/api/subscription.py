@@ -1,4 +1,4 @@
-"""Subscriptions over HTTP: long polling by cursor, as JSON or Arrow, and server-sent events."""
+"""Subscriptions over HTTP: long polling, as JSON or Arrow, and events."""
 
 from __future__ import annotations
 

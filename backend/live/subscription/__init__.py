@@ -1,1 +1,1 @@
-"""Subscriptions: a query's results by cursor, each once, since any batch that is kept."""
+"""Subscriptions: a query's results by cursor, each once."""

@@ -19,7 +19,7 @@ _FILE = "kept.json"
 
 
 def begin_keeping(topology: str) -> None:
-    """Note that a job which is about to be launched keeps results from its next batch on.
+    """Note that a job to be launched keeps results from its next batch on.
 
     Those of a checkpoint that was lost have the same numbers; they go to a folder beside.
     """
@@ -36,7 +36,7 @@ def begin_keeping(topology: str) -> None:
 
 
 def end_keeping(topology: str) -> None:
-    """Note that a job which is about to be launched keeps none: whoever reads on would miss some."""
+    """Note that a job to be launched keeps no results: subscribers would miss some."""
     (result_files(topology) / _FILE).unlink(missing_ok=True)
 
 
@@ -84,13 +84,13 @@ def newest_final(topology: str, query: str) -> int | None:
 
 @lru_cache(maxsize=64)
 def _files_of(manifest: str, _: int) -> tuple[str, ...]:
-    """What a manifest lists; the time tells it from one of the same number of another checkpoint."""
+    """What a manifest lists; its time tells it from another checkpoint's."""
     document = json.loads(Path(manifest).read_bytes())
     return tuple(file["path"] for file in document["files"])
 
 
 def prune(topology: str, most_bytes: float) -> int:
-    """Delete the oldest batches' results and dead letters until no more bytes are left; gives the first kept.
+    """Delete the oldest batches' results beyond so many bytes; gives the first kept.
 
     The newest batch stays, however large it is.
     """

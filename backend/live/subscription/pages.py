@@ -72,7 +72,7 @@ def start(topology: str, query: str, since: Cursor | int | None) -> Cursor:
 
 
 def read_page(topology: str, query: str, cursor: Cursor, limit: int) -> Page:
-    """The next results, at most `limit`; none if there are none yet. Raises as `start`."""
+    """The next results, at most `limit`. Raises as `start`."""
     cursor = start(topology, query, cursor)
     newest = newest_final(topology, query)
     folder = result_files(topology) / "results" / query

@@ -96,7 +96,7 @@ class JointCostSerializer(Document):
 
 
 class QueryShareSerializer(Document):
-    """What one query pays of the joint plan: each step and store is divided among those that need it."""
+    """What one query pays of the joint plan, shared steps and stores divided."""
 
     query = serializers.CharField()
     owner = serializers.CharField()

@@ -1,4 +1,4 @@
-"""A directory of streams and queries as one document: what runs, planned, and applied."""
+"""A directory as one document: what runs, planned, and applied."""
 
 from __future__ import annotations
 
