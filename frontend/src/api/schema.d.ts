@@ -1656,7 +1656,7 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
-        /** @description What one query pays of the joint plan: each step and store is divided among those that need it. */
+        /** @description What one query pays of the joint plan, shared steps and stores divided. */
         QueryShare: {
             /** Format: double */
             cores_after: number | null;

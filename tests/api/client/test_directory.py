@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 
 from backend.applied.models import AppliedQuery
 from backend.catalog.actions import add_version, create_query
@@ -174,7 +175,9 @@ def test_prune_deletes_only_what_came_from_the_directory(
     assert "deleted" not in run("apply", "repo", "--prune", "--wait", "0").stdout
 
 
-def test_drift_is_told(run: Run, tmp_path: Path, deployed: Topology, owner: User, millrace: Millrace) -> None:
+def test_drift_is_told(
+    run: Run, tmp_path: Path, deployed: Topology, owner: User, millrace: Millrace, as_owner: Client
+) -> None:
     run("import", "repo")
     run("apply", "repo", "--wait", "0")
     record = Query.objects.get(name="windy")
@@ -184,6 +187,13 @@ def test_drift_is_told(run: Run, tmp_path: Path, deployed: Topology, owner: User
     planned = run("plan", "repo")
     assert planned.returncode == 3
     assert "drift: query windy: v2 is deployed; v1 was applied" in planned.stdout
+    # The pages tell it too.
+    shown = as_owner.get(f"/api/queries/{record.pk}/").json()["applied"]
+    assert (shown["directory"], shown["by"]) == ("repo", "ann")
+    assert shown["drift"] == ["v2 is deployed; v1 was applied"]
+    (topology,) = as_owner.get("/api/topologies/").json()
+    told = {one["name"]: one["applied"]["drift"] for one in topology["queries"]}
+    assert told == {"windy": shown["drift"], "late_in_gusts": []}
     assert "drift: stream weather: lateness_ms was changed" in planned.stdout
     applied = run("apply", "repo", "--wait", "0")
     assert applied.returncode == 0, applied.stderr
