@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -34,13 +34,14 @@ from jobs.recovery.manifest import Manifest
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, write_schemas
 from jobs.sources.ahead import latest_time
 from jobs.sources.files.inputs import find_inputs
-from jobs.sources.files.replay import ReplaySource, is_settled
+from jobs.sources.files.replay import ReplaySource, settled
 from jobs.sources.planner import PlannedBatch
 from jobs.sources.spark_source import read_source, write_source
 from jobs.spark.session import create_session, processors
 from jobs.storage.memory_budget import share
 from optimizer.algebra.errors import InputError, Place
 from optimizer.cli.setting_options import given_coefficients, given_settings
+from optimizer.logical.query import Query
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.planner.settings import PlannerSettings
 from optimizer.search.problem import Options
@@ -81,14 +82,14 @@ def replay(given: argparse.Namespace) -> None:
                 controller.first_plan(given_plan)
             graph = checkpoint.graph(checkpoint.change_at(0).plan)
             (output / "plan.json").write_text(graph.to_json(), encoding="utf-8")
-            write_schemas(output, graph.queries, DEAD_LETTERS)
-            inputs = find_inputs(given.data, graph.streams, output / "checkpoint" / "staging")
+            write_schemas(output, graph.answered, DEAD_LETTERS)
+            inputs = find_inputs(given.data, graph.sources, output / "checkpoint" / "staging")
             began_ms = _began_ms(checkpoint)
             inputs = tuple(
                 replace(files, latest_us=latest_time(stream, began_ms))
-                for files, stream in zip(inputs, graph.streams, strict=True)
+                for files, stream in zip(inputs, graph.sources, strict=True)
             )
-            settles = any(query.branches for query in workload.queries)
+            settles = _settling_batches(workload.queries)
             source = ReplaySource(inputs, given.batch_rows or DEFAULT_BATCH_ROWS, began_ms, settles)
             write_source(checkpoint.root, source)
             _Replay(given, output, checkpoint, controller, source, policy.schedule).run()
@@ -195,7 +196,7 @@ class _Replay:
     def _is_over(self, last: Manifest) -> bool:
         """True if nothing is left to read, and nothing waits any more."""
         ended = all(state.ended for state in last.streams.values())
-        return ended and (not self._settles or is_settled(last.position))
+        return ended and settled(last.position) >= self._settles
 
     def batch_given_up(self, excess: Excess) -> NoReturn:
         """End the replay, before a step that makes too much fills the memory."""
@@ -340,12 +341,17 @@ def _partitions(policy: Policy, workload: Workload, graph: PhysicalGraph | None)
     return max(planned + (tasks if graph is None or policy.changes else []), default=policy.tasks)
 
 
+def _settling_batches(queries: Iterable[Query]) -> int:
+    """How many batches without tuples let everything fall due, tier by tier."""
+    return max((1 + 2 * query.tier for query in queries if query.branches or query.derived), default=0)
+
+
 def _read_plan(path: Path, workload: Workload, queries: Sequence[str]) -> PhysicalGraph:
     try:
         graph = PhysicalGraph.from_json(path.read_bytes(), str(path))
     except OSError as error:
         raise InputError("no-plan", Place(str(path)), error.strerror or str(error), "a plan file") from error
-    asked, planned = set(queries), {query.name for query in graph.queries}
+    asked, planned = set(queries), {query.name for query in graph.answered}
     if asked != planned:
         differing = sorted(asked ^ planned)[0]
         raise InputError(
@@ -355,7 +361,7 @@ def _read_plan(path: Path, workload: Workload, queries: Sequence[str]) -> Physic
             f"a plan of this workload's queries ({', '.join(sorted(asked))})",
         )
     declared = {stream.name: stream for stream in workload.catalog.streams}
-    for stream in graph.streams:
+    for stream in graph.sources:
         if stream.name not in declared or declared[stream.name].columns != stream.columns:
             raise InputError(
                 "foreign-plan",

@@ -50,9 +50,9 @@ def report(graph: PhysicalGraph, checkpoint: Checkpoint, lines: Sequence[BatchLi
         "steady_tuples_per_second": _rate(sum(line.figures.tuples_in for line in steady), steady_seconds),
         "batches": len(lines),
         "latency_ms": _latency(lines),
-        "late": {s.name: last.streams[s.name].late if last is not None else 0 for s in graph.streams},
+        "late": {s.name: last.streams[s.name].late if last is not None else 0 for s in graph.sources},
         "undecodable": {
-            s.name: last.streams[s.name].undecodable if last is not None else 0 for s in graph.streams
+            s.name: last.streams[s.name].undecodable if last is not None else 0 for s in graph.sources
         },
         "peak_state_bytes": max((line.figures.state_bytes for line in lines), default=0),
         "state_bytes_written": sum(line.figures.inserted_bytes for line in lines),

@@ -30,6 +30,8 @@ def batch_completed(
     positions: Mapping[str, Position] = manifest.position.get("streams", {})
     streams = {}
     for name, counts in gathered.streams.items():
+        if name not in manifest.streams:
+            continue  # A derived one, whose results are counted where they are found.
         newest_us = manifest.streams[name].max_event_time_us
         streams[name] = StreamMetrics(
             **values(counts, StreamCounts),
@@ -43,7 +45,7 @@ def batch_completed(
         tuples, size, per_task = holding[name]
         stores[name] = StoreMetrics(**values(work, StoreCounts), tuples=tuples, bytes=size, per_task=per_task)
     queries = {}
-    for query in graph.queries:
+    for query in graph.answered:
         latency = latencies.of(query.name)
         missing_us = manifest.queries[query.name].complete_since_us
         queries[query.name] = QueryMetrics(
@@ -52,7 +54,7 @@ def batch_completed(
             latency_ms_p99=None if latency is None else latency.p99,
             complete_since=complete_since(manifest, graph, query.name),
             missing_before=None if missing_us is None else moment(missing_us),
-            joining=tuple(n for n in sorted({i.stream for i in query.inputs}) if manifest.joining([n])),
+            joining=tuple(n for n in sorted(graph.read_by(query.name)) if manifest.joining([n])),
         )
     together = latencies.of_all()
     return BatchCompleted(
@@ -84,11 +86,11 @@ def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> date
     state = manifest.queries[query]
     if state.complete_since_us is None:
         return moment(state.first_batch_us)
-    (asked,) = (q for q in graph.queries if q.name == query)
-    if manifest.joining(source.stream for source in asked.inputs):
+    read = graph.read_by(query)
+    if manifest.joining(read):
         return None
     since_us = state.complete_since_us
-    own = [manifest.streams[source.stream].max_event_time_us for source in asked.inputs]
+    own = [manifest.streams[name].max_event_time_us for name in read]
     # A stream that is silent was passed over by the watermark.
     reached = [newest(time, manifest.watermark_us) for time in own]
     come = all(time is not None and time >= since_us for time in reached)

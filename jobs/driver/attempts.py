@@ -33,6 +33,7 @@ from jobs.sources.halves import halves
 from jobs.sources.planner import PlannedBatch
 from jobs.sources.redis import RedisEntries
 from jobs.storage.disk import delete_if_there
+from jobs.sources.results import found_before
 from jobs.worker.executor import Executor
 from jobs.worker.set_aside import Aside, Describe
 from jobs.worker.task import BatchContext
@@ -90,9 +91,13 @@ class Attempts:
         """
         change = self.coordinator.plan_of(planned)
         aside: tuple[Aside, ...] = ()
-        descriptors: Sequence[Descriptor] = planned.descriptors
+        descriptors: Sequence[Descriptor] | None = None
         while True:
             begun = self._begin(planned, last, change, started_us)
+            if descriptors is None:
+                runs = () if last is None else last.runs
+                found = found_before(begun.graph, runs, self.checkpoint.state, planned.batch)
+                descriptors = (*planned.descriptors, *found)
             # A plan that relieves a batch may read fewer streams than the one it was planned under.
             read = {stream.name for stream in begun.graph.streams}
             try:
@@ -136,6 +141,7 @@ class Attempts:
             arrived_by_ms=planned.arrived_by_ms,
             passed_us=previous.watermark_us if previous is not None else None,
             certain_from_us=tuple(certain_from(graph, previous, watermarks.topology_us).items()),
+            earlier_us=previous.earlier_us if previous is not None else (),
         )
         return Begun(change, graph, base, previous, watermarks, layouts, context)
 
@@ -143,7 +149,7 @@ class Attempts:
         self, before: Manifest | None, graph: PhysicalGraph, change: Change, batch: int
     ) -> Switched | None:
         if self.settings.output is not None:
-            write_schemas(self.settings.output, graph.queries, DEAD_LETTERS)
+            write_schemas(self.settings.output, graph.answered, DEAD_LETTERS)
         if before is None:
             return None
         old = self.checkpoint.graph(before.plan)

@@ -102,7 +102,7 @@ class BatchProtocol:
         remove_hidden(output)
         change = self._checkpoint.newest_change()
         if change is not None:
-            write_schemas(output, self._checkpoint.graph(change.plan).queries, DEAD_LETTERS)
+            write_schemas(output, self._checkpoint.graph(change.plan).answered, DEAD_LETTERS)
 
     def is_committed(self, batch: int) -> bool:
         """True for a batch that is not to be worked on again, false for the next one.

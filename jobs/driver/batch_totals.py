@@ -104,7 +104,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
     for (stage, _), most in resident.items():
         together[stage] += most
     policies = {s.name: s.late for s in graph.streams}
-    streams = counts.total(StreamProgress, policies)
+    streams, inner = counts.total(StreamProgress, policies), {stream.name for stream in graph.derived}
     return Gathered(
         streams=streams,
         stores=counts.total(StoreCounts, (store.id for store in graph.stores)),
@@ -125,6 +125,7 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
         tuples_in=sum(
             s.accepted + s.undecodable + (s.late if policies[name] == "drop" else 0)
             for name, s in streams.items()
+            if name not in inner
         ),
         fetched_bytes=sum(report.fetched_bytes for report in ordered),
         resident_bytes=max(together.values(), default=0),

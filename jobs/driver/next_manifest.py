@@ -81,7 +81,14 @@ def successor(
         position=planned.end,
         started_us=started_us,
         committed_us=committed_us,
+        earlier_us=_earlier(previous, graph),
     )
+
+
+def _earlier(previous: Manifest | None, graph: PhysicalGraph) -> tuple[int | None, ...]:
+    """The watermarks of the batches before this one that later ones ask for."""
+    known = () if previous is None else (previous.watermark_us, *previous.earlier_us)
+    return known[: 2 * graph.tiers]
 
 
 def _streams(
@@ -95,7 +102,10 @@ def _streams(
     streams = dict(previous.streams) if previous is not None else {}
     tables = graph.tables
     lateness = {stream.name: stream.lateness_us for stream in graph.streams}
+    inner = {stream.name for stream in graph.derived}
     for name, done in gathered.streams.items():
+        if name in inner:
+            continue
         # What a table has is read before event time begins, where the source can tell when that is.
         first = StreamState(joining=name in tables and planned.waiting is not None)
         known = streams.get(name, first)
@@ -142,7 +152,7 @@ def _queries(
     queries = {}
     for query in graph.queries:
         known = previous.queries.get(query.name, QueryState()) if previous is not None else QueryState()
-        if previous is not None and previous.joining(source.stream for source in query.inputs):
+        if previous is not None and previous.joining(graph.read_by(query.name)):
             # Partners of what it reads now may have left under this watermark.
             joined_us = watermarks.topology_us
             since_us = newest(known.complete_since_us, joined_us)

@@ -52,7 +52,7 @@ class Watermarks:
         tables = graph.tables
         own: dict[str, int | None] = {}
         holding: list[int | None] = []
-        for stream in graph.streams:
+        for stream in graph.sources:
             state = previous.streams.get(stream.name, StreamState())
             seen = state.max_event_time_us
             is_table = stream.name in tables
@@ -63,8 +63,8 @@ class Watermarks:
             first = state.joining and previous.watermark_us is None
             if first or not (is_table or state.ended or idle or state.joining):
                 holding.append(own[stream.name])
-        known = [previous.streams.get(stream.name, StreamState()) for stream in graph.streams]
-        if graph.holds and all(state.ended for state in known):
+        known = [previous.streams.get(stream.name, StreamState()) for stream in graph.sources]
+        if graph.waits and all(state.ended for state in known):
             # Nothing comes any more that what is held could wait for; silent streams may come back.
             return Watermarks(LAST_US, tuple((name, LAST_US) for name in own))
         if not holding:
@@ -73,7 +73,7 @@ class Watermarks:
         marks = [mark for mark in holding if mark is not None]
         least = min(marks) if marks and len(marks) == len(holding) else None
         topology = newest(previous.watermark_us, least)
-        if graph.holds and topology is not None:
+        if graph.waits and topology is not None:
             # Behind what is found at the end of time there is a moment left in which it falls due.
             topology = min(topology, LAST_US - 1)
         late = {

@@ -34,6 +34,13 @@ class RuleIndex:
         """By hold and rule, the edge along which what the rule's leaf holds goes to the store."""
         self.direct_edges = {(hold.name, rule): edge for hold in graph.holds for rule, edge in hold.direct}
         """By hold and rule, the edge along which what is due as it is found goes past the store."""
+        self.derived_edges = {
+            (stream.name, rule): edge
+            for stream in graph.streams
+            if stream.derived is not None
+            for rule, edge in stream.derived.edges
+        }
+        """By derived stream and rule, the edge along which what the rule's leaf finds is kept."""
         self.streams = {
             stream.name: stream for stream in (*graph.streams, *(hold.stream for hold in graph.holds))
         }

@@ -42,17 +42,18 @@ def stages_of(graph: PhysicalGraph, staying: frozenset[str]) -> Stages:
     """
     into = {rule.id: rule.edge for rule in graph.rules if isinstance(rule, ProbeRule)}
     due = {rule.id for rule in graph.rules if isinstance(rule, DueRule)}
-    settling = {rule.id: received_on(rule) for rule in graph.rules if isinstance(rule, SettleRule)}
-    grouping = [received_on(rule) for rule in graph.rules if isinstance(rule, AggregateRule)]
+    finishing = {
+        rule.id: received_on(rule) for rule in graph.rules if isinstance(rule, SettleRule | AggregateRule)
+    }
     stored = {rule.edge for rule in graph.rules if isinstance(rule, StoreRule)}
     of_edge: dict[str, int] = {}
     filled: dict[str, int] = defaultdict(int)
     # A level's edges come from levels before it, and what it stores is stored before it probes.
     for edge in sorted(graph.edges, key=lambda edge: (edge.level, edge.id not in stored)):
         before = into.get(edge.origin)
-        if edge.origin in settling:
-            # All that a rule settles by has come to it before anything goes on.
-            stage = 1 + _together(of_edge, settling[edge.origin])
+        if edge.origin in finishing:
+            # All that a rule finishes has come to it before anything goes on.
+            stage = 1 + _together(of_edge, finishing[edge.origin])
         elif before is None:
             # What falls due is sent at the first level, out of stores that no task but their own reads.
             stage = 1 + (edge.origin in due)
@@ -63,7 +64,7 @@ def stages_of(graph: PhysicalGraph, staying: frozenset[str]) -> Stages:
         else:
             stage = max(stage, filled[edge.target])
         of_edge[edge.id] = stage
-    for edges in (*settling.values(), *grouping):
+    for edges in finishing.values():
         _together(of_edge, edges)
     levels: dict[int, set[int]] = defaultdict(set)
     for edge in graph.edges:

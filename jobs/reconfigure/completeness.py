@@ -66,7 +66,28 @@ def complete_since(
         if hold.groups is not None:
             found[hold.query] = newest(found[hold.query], states[hold.store].complete_from_us)
     joined = {name: query.joined_us for name, query in before.queries.items()}
-    return {name: newest(since, joined.get(name)) for name, since in found.items()}
+    known = {name: newest(since, joined.get(name)) for name, since in found.items()}
+    inner = sorted(graph.derived, key=lambda stream: stream.derived.tier if stream.derived else 0)
+    for name in (*(stream.name for stream in inner), *(query.name for query in graph.answered)):
+        known[name] = newest(known[name], _results_from(graph, name, known))
+    return known
+
+
+def _results_from(graph: PhysicalGraph, name: str, complete: Mapping[str, int | None]) -> int | None:
+    """Since when a query has all results of the others that it reads, and what they are joined with."""
+    asked = next(query for query in graph.queries if query.name == name)
+    derived = {stream.name for stream in graph.derived}
+    read = [one for item in asked.inputs if item.stream in derived for one in [complete.get(item.stream)]]
+    since = max((one for one in read if one is not None), default=None)
+    if since is None:
+        return None
+    looks = [look.back for hold in graph.holds if hold.query == name for look in hold.looks]
+    widest = union((*(item.window for item in asked.inputs), *looks)).reach_us
+    # A group that began before all was there may end a bucket later.
+    sizes = [
+        h.groups.size_us for h in graph.holds if h.groups and h.query in {i.stream for i in asked.inputs}
+    ]
+    return _NEVER if widest is None else min(_NEVER, since + widest + max(sizes, default=0))
 
 
 def certain_from(graph: PhysicalGraph, previous: Manifest | None, watermark_us: int | None) -> dict[str, int]:
@@ -85,15 +106,17 @@ def certain_from(graph: PhysicalGraph, previous: Manifest | None, watermark_us: 
     found: dict[str, int] = {}
     if previous is None:
         return found
-    streams = {query.name: [source.stream for source in query.inputs] for query in graph.queries}
+    streams = {query.name: graph.read_by(query.name) for query in graph.queries}
+    complete = {name: query.complete_since_us for name, query in previous.queries.items()}
     for hold in graph.holds:
         query = previous.queries.get(hold.query, QueryState())
         joined_us = watermark_us if previous.joining(streams[hold.query]) else query.joined_us
         if joined_us is not None:
             found[hold.name] = joined_us
-        complete = query.complete_since_us
-        if hold.groups is not None and complete is not None:
-            found[hold.name] = max(complete, found.get(hold.name, complete))
+        whole = complete.get(hold.query) if hold.groups is not None else None
+        for since in (whole, _results_from(graph, hold.query, complete)):
+            if since is not None:
+                found[hold.name] = max(since, found.get(hold.name, since))
         for look in hold.looks:
             since = previous.stores[look.store].complete_from_us if look.store in previous.stores else None
             if since is not None:

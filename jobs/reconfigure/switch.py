@@ -165,7 +165,7 @@ def _with_joining(before: Manifest, old: PhysicalGraph, new: PhysicalGraph) -> d
     if before.watermark_us is None:
         return before.streams
     known = {stream.name for stream in old.streams}
-    come = [stream.name for stream in new.streams if stream.name not in known]
+    come = [stream.name for stream in new.sources if stream.name not in known]
     joining = {name: replace(before.streams.get(name, StreamState()), joining=True) for name in come}
     return {**before.streams, **joining}
 
@@ -174,8 +174,10 @@ def _unseen_from(graph: PhysicalGraph, store: GraphStore, before: Manifest) -> i
     """The event time from which nothing that fills a store has come; None before all."""
     kept = next((hold for hold in graph.holds if hold.groups and hold.store == store.id), None)
     streams = [store.inputs[0].stream]
-    if kept is not None:
-        streams = [i.stream for query in graph.queries if query.name == kept.query for i in query.inputs]
+    inner = {stream.name for stream in graph.derived}
+    if kept is not None or streams[0] in inner:
+        # A result that has come in is not newer than what it was made of.
+        streams = sorted(graph.read_by(streams[0] if kept is None else kept.query))
     seen = [before.streams.get(name, StreamState()).max_event_time_us for name in streams]
     known = [time for time in seen if time is not None]
     return max(known) + 1 if known else None

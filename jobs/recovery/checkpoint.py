@@ -74,14 +74,17 @@ class Active:
     streams: tuple[str, ...]
     sources: dict[str, Source] = field(default_factory=dict)
     """By stream; the others are written to Redis."""
-    holds: bool = False
-    """True if combinations wait for the watermark, so that it is worth a batch without tuples."""
+    settling: int = 0
+    """How many batches without tuples it takes until all that the watermark lets go is answered: what waits
+    falls due in one, what is derived of it comes in with the next and falls due in the one behind."""
 
     @model_validator(mode="before")
     @classmethod
     def _with_topics(cls, document: dict[str, Any]) -> dict[str, Any]:
         """Until sources were connectors' they were topics."""
         topics = document.get("topics", {})
+        if document.get("holds"):
+            document = {"settling": 1, **document}
         return {"sources": {stream: {"kafka": topic} for stream, topic in topics.items()}, **document}
 
 
@@ -190,11 +193,11 @@ class Checkpoint:
         newest = self.newest_change()
         number = 0 if newest is None else newest.number + 1
         plan = self.keep_plan(graph)
-        streams = tuple(sorted(stream.name for stream in graph.streams))
+        streams = tuple(sorted(stream.name for stream in graph.sources))
         change = Change(number, plan, plan_id or plan, streams, cause, from_batch)
         write_durably(self.root / "changes" / f"{number}.json", _CHANGE.dump_json(change))
         sources = {stream.name: stream.source for stream in graph.streams if stream.source is not None}
-        active = Active(number, streams, sources, bool(graph.holds))
+        active = Active(number, streams, sources, 1 + 2 * graph.tiers if graph.waits else 0)
         write_durably(self.root / "active.json", ACTIVE.dump_json(active))
         return change
 

@@ -143,6 +143,8 @@ class Manifest:
     started_us: int = 0
     committed_us: int = 0
     """Wall clock, microseconds since 1970."""
+    earlier_us: tuple[int | None, ...] = ()
+    """The topology's watermarks of the batches before, the newest first; as many as derived streams need."""
     version: Literal[2] = CHECKPOINT_VERSION
 
     def joining(self, streams: Iterable[str]) -> bool:

@@ -34,8 +34,10 @@ BUILT_IN: Mapping[str, str] = {
     "files": "jobs.sources.files.connector",
     "redis": "jobs.sources.redis",
     "generator": "jobs.sources.generator",
+    "results": "jobs.sources.results",
 }
-"""Connectors that no stream's document names: of a replay, of streams that are sent here, of made-up ones."""
+"""Connectors that no stream's document names: of a replay, of streams that are sent here, of made-up ones, of
+derived ones."""
 
 
 class Away(ConnectionError):

@@ -56,8 +56,8 @@ class LiveOffsets:
             self._offsets[connector] = live_connector(connector).offsets(self._servers)
         return self._offsets[connector]
 
-    def by_connector(self, checkpoint: Path) -> tuple[int, Wanted, bool]:
-        """The newest plan change, the settings by connector, and whether it holds."""
+    def by_connector(self, checkpoint: Path) -> tuple[int, Wanted, int]:
+        """The newest change, settings by connector, and batches until nothing waits."""
         active = ACTIVE.validate_json((checkpoint / "active.json").read_bytes())
         found: dict[str, dict[str, Any]] = {}
         for stream in active.streams:
@@ -66,7 +66,7 @@ class LiveOffsets:
                 found.setdefault("generator", {})[stream] = self._generated[stream]
             else:
                 found.setdefault("redis" if source is None else source.connector, {})[stream] = source
-        return active.change, found, active.holds
+        return active.change, found, active.settling
 
     def ends(
         self, wanted: Wanted, positions: Mapping[str, Position], share: int, *, remote: bool
@@ -147,13 +147,14 @@ class LivePlanner:
         return {"batch": 0, "change": -1, "streams": {}}
 
     def advance(self, start: Position) -> Position:
-        change, wanted, holds = self.offsets.by_connector(self._checkpoint)
+        change, wanted, settling = self.offsets.by_connector(self._checkpoint)
         streams = {name: dict(position) for name, position in start["streams"].items()}
         share = max(1, self._source.batch_rows // max(1, sum(map(len, wanted.values()))))
         ask = partial(self.offsets.ends, wanted, streams, share)
         ends = ask(remote=False) | self._reached(partial(ask, remote=True))
         streams |= ends
-        settles = holds and not ends and start["batch"] > 0 and not start.get("settled")
+        done = int(start.get("settled", 0))
+        settles = not ends and start["batch"] > 0 and done < settling
         if not ends and change == start["change"] and not settles:
             return start
         # Spark keeps it with the position, so that a batch that is repeated has the same tuples ahead of it.
@@ -161,8 +162,8 @@ class LivePlanner:
         end = {"batch": start["batch"] + 1, "change": change, "streams": streams, "planned_ms": now_ms}
         if self._failures:
             end["away"] = True
-        # One batch without tuples: what the last ones made due need not wait for the next.
-        return {**end, "settled": True} if settles else end
+        # Batches without tuples: what the last ones made due need not wait for the next.
+        return {**end, "settled": done + 1} if settles else end
 
     def planned(self, start: Position, end: Position) -> PlannedBatch:
         descriptors: list[Descriptor] = []

@@ -24,7 +24,7 @@ from jobs.plan.event_time import FIRST_US, LAST_US, later_than
 from jobs.plan.index import RuleIndex
 from jobs.plan.tuples import ARRIVAL, ARRIVALS_PER_TASK, LATE, Message, Result, column_name, first_arrival
 from jobs.storage.partition import PartitionState
-from optimizer.physical.graph import Hold
+from optimizer.physical.graph import Hold, PhysicalGraph
 from optimizer.physical.groups import Groups
 from optimizer.physical.rules import AggregateRule, SettleRule
 
@@ -39,22 +39,50 @@ class Waiting:
     """The one before it: what it had passed was due before."""
     certain_from_us: Mapping[str, int] = field(default_factory=dict)
     """By hold, the event time from which its combinations can be settled; missing if all can be."""
+    earlier_us: tuple[int | None, ...] = ()
+    """Those of the batches before these, the newest first."""
+
+    def of(self, tier: int) -> tuple[int | None, int | None]:
+        """The watermark of a tier of derived streams, and the one before it.
+
+        What falls due of a tier comes in one batch later, and is stored for those behind that one. So when a
+        batch begins, all that the tier before has found under the watermark of two batches ago is there.
+
+        >>> Waiting(90, 80, earlier_us=(70, 60, 50)).of(1), Waiting(90).of(1)
+        ((70, 60), (None, None))
+        """
+        known = (self.watermark_us, self.passed_us, *self.earlier_us)
+        return tuple((*known, *[None] * (2 * tier + 2))[2 * tier : 2 * tier + 2])  # type: ignore[return-value]
+
+    def evicted_under(self, graph: PhysicalGraph) -> int | None:
+        """The watermark behind which nothing asks for a tuple any more.
+
+        A watermark may jump, and what falls due then still finds its partners.
+        """
+        return self.of(graph.tiers)[1] if graph.waits else self.watermark_us
+
+
+NOTHING_PASSED = Waiting(None)
 
 
 def hold(
     index: RuleIndex,
     found: Sequence[Result],
     final: list[Result],
-    watermark_us: int | None,
+    waiting: Waiting,
     layouts: Layouts = NO_LAYOUTS,
 ) -> list[Message]:
     """Send what has to wait to its store, and add to `final` what is final at once."""
     messages: list[Message] = []
     for result in found:
         held = index.holds.get(result.query)
-        if held is None:
+        derived = index.derived_edges.get((result.query, result.rule))
+        if derived is not None:
+            messages.extend(send(index, (derived,), _as_stored(index, result), layouts=layouts))
+        elif held is None:
             final.append(result)
         elif result.table.height:
+            watermark_us, _ = waiting.of(held.tier)
             rows = _waiting(index, held, result, watermark_us)
             direct = index.direct_edges.get((held.name, result.rule))
             if direct is not None and watermark_us is not None:
@@ -64,6 +92,13 @@ def hold(
                 rows = rows.filter(~due)
             messages.extend(send(index, (index.held_edges[held.name, result.rule],), rows, layouts=layouts))
     return messages
+
+
+def _as_stored(index: RuleIndex, result: Result) -> pl.DataFrame:
+    """Results as tuples of the stream that has their query's name."""
+    rows = result.table.rename({name: f"{result.query}.{name}" for name in result.table.columns})
+    late = [pl.lit(False).alias(LATE)] if index.marks_late else []
+    return rows.with_columns(result.arrivals.alias(ARRIVAL), *late)
 
 
 def _waiting(index: RuleIndex, held: Hold, result: Result, watermark_us: int | None) -> pl.DataFrame:
@@ -139,7 +174,7 @@ def _merged(held: Hold, groups: Groups, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _due(index: RuleIndex, held: Hold, state: PartitionState, waiting: Waiting) -> pl.DataFrame | None:
     """The combinations of a hold that are due, in the order of deadline and arrival."""
-    passed, watermark = waiting.passed_us, waiting.watermark_us
+    watermark, passed = waiting.of(held.tier)
     if watermark is None:
         return None
     since = FIRST_US if passed is None else passed

@@ -24,7 +24,7 @@ from jobs.plan.index import index_of
 from jobs.plan.tuples import ARRIVAL, LATE, Message, Result, column_name
 from jobs.protocol.metrics import StreamProgress
 from jobs.sources.ahead import LatestTimes, beyond
-from jobs.worker.holding import hold
+from jobs.worker.holding import NOTHING_PASSED, Waiting, hold
 from optimizer.algebra.expression import Column
 from optimizer.physical.graph import GraphStream, PhysicalGraph
 from optimizer.physical.rules import SourceRule
@@ -58,7 +58,7 @@ def ingest(
     watermark_us: int | None,
     layouts: Layouts = NO_LAYOUTS,
     latest_us: LatestTimes = None,
-    topology_us: int | None = None,
+    waiting: Waiting = NOTHING_PASSED,
 ) -> Ingested:
     """Accept a batch's tuples of a stream and send them on their way.
 
@@ -68,8 +68,8 @@ def ingest(
     the watermark at the end of the previous batch, the newer of the stream's own and, if the stream
     was passed over as idle, the topology's; None before the first tuple. A tuple is late iff it is
     strictly older. `layouts` are the batch's. A tuple with an event time above its row's `latest_us` is
-    a dead letter and moves no watermark. `topology_us` is the topology's watermark, before which nothing that
-    is held falls due.
+    a dead letter and moves no watermark. `waiting` has the watermarks before which nothing that is held falls
+    due.
     """
     index = index_of(graph)
     declared = index.streams[stream]
@@ -102,7 +102,7 @@ def ingest(
             continue
         messages.extend(send(index, rule.out, rows, layouts=layouts))
         answers = emit(index, rule.id, rule.emits, (rule.input,), rows, failed)
-        messages.extend(hold(index, answers, results, topology_us, layouts))
+        messages.extend(hold(index, answers, results, waiting, layouts))
     tables = [pl.concat(dead).to_arrow().cast(DEAD_LETTERS)] if dead else []
     if failed.letters is not None:
         tables.append(failed.letters)

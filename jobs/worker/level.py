@@ -85,7 +85,7 @@ def work(
     produced: dict[str, int] = {}
     if level == 1:
         produced = fall_due(index, state, waiting, later, layouts)
-        _maintain(index, state, waiting.passed_us if graph.holds else watermark_us, tally, added, dropped)
+        _maintain(index, state, waiting.evicted_under(graph), tally, added, dropped)
     with telling("storing at level", (), level):
         added.extend(_store(index, state, level, frames, tally))
     results: list[Result] = []
@@ -115,8 +115,8 @@ def work(
                 later.extend(send(index, rule.out, found, state.partition, layouts))
             inputs = tuple(bound.input for bound in rule.windows)
             answers = emit(index, rule.id, rule.emits, inputs, found, failed)
-            later.extend(hold(index, answers, results, watermark_us, layouts))
-    later.extend(hold(index, _waited(index, level, frames, failed, produced), results, watermark_us, layouts))
+            later.extend(hold(index, answers, results, waiting, layouts))
+    later.extend(hold(index, _waited(index, level, frames, failed, produced), results, waiting, layouts))
     for edge, parts in arrived.items():
         counted = _counted(index, index.edges[edge], frames[edge], state.partition, layouts)
         _count_received(index, index.edges[edge], parts, counted, tally)

@@ -85,11 +85,13 @@ class BatchContext:
     """The topology's watermark at the end of the batch before the previous one."""
     certain_from_us: tuple[tuple[str, int], ...] = ()
     """Per hold whose partners are not all stored, the event time from which combinations can be settled."""
+    earlier_us: tuple[int | None, ...] = ()
+    """The topology's watermarks of the batches before that, the newest first."""
 
     @property
     def waiting(self) -> Waiting:
         """What is due in the batch."""
-        return Waiting(self.watermark_us, self.passed_us, dict(self.certain_from_us))
+        return Waiting(self.watermark_us, self.passed_us, dict(self.certain_from_us), self.earlier_us)
 
     def stages(self, graph: PhysicalGraph) -> Stages:
         """The stages of the batch, whose plan is `graph`."""
@@ -285,7 +287,7 @@ def _ingest_one(
             late_below,
             layouts,
             latest,
-            context.watermark_us,
+            context.waiting,
         )
     return raw, done
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from optimizer.algebra.identifiers import matches
+from optimizer.logical.query import Query, derived_of
 from optimizer.logical.stream import Stream
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
@@ -26,6 +27,8 @@ class Catalog:
     streams: tuple[Stream, ...] = ()
     """Sorted by name."""
     functions: FunctionRegistry = NO_FUNCTIONS
+    derived: tuple[Stream, ...] = ()
+    """Results of queries as streams, which no text names."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "streams", tuple(sorted(self.streams, key=lambda s: s.name)))
@@ -40,6 +43,12 @@ class Catalog:
     def __iter__(self) -> Iterator[Stream]:
         return iter(self.streams)
 
+    def beside(self, queries: Iterable[Query]) -> Catalog:
+        """The catalog with the derived streams that queries read."""
+        found = {stream.name: stream for stream in self.derived}
+        found |= {one.stream.name: one.stream for one in derived_of(queries)}
+        return replace(self, derived=tuple(found.values())) if len(found) > len(self.derived) else self
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(stream.name for stream in self.streams)
@@ -50,7 +59,7 @@ class Catalog:
 
     def __getitem__(self, name: str) -> Stream:
         """The stream whose declared name is exactly `name`. Raises `KeyError`."""
-        stream = self.find(name, quoted=True)
+        stream = self.find(name, quoted=True) or next((s for s in self.derived if s.name == name), None)
         if stream is None:
             raise KeyError(name)
         return stream

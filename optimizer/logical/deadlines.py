@@ -16,7 +16,7 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.event_time.bounds import TimeBounds, close
 from optimizer.logical.event_time.conditions import time_constraints
 from optimizer.logical.query import Absence, Branch, Input, Output, Query
-from optimizer.logical.retention import window_constraints, with_retentions
+from optimizer.logical.retention import time_columns, window_constraints, with_retentions
 from optimizer.logical.window import UNBOUNDED, Sliding, Window, union
 
 
@@ -26,7 +26,8 @@ class Wait:
 
     alias: str
     until: tuple[tuple[str, int], ...]
-    """(alias of the combination, microseconds): no partner comes later than the earliest of these times."""
+    """(alias of the combination, microseconds): no partner comes later than the earliest of these times, as
+    the watermark goes: one of a derived stream comes its lag behind its event time."""
     back_us: int | None
     """How much older than the newest tuple of the combination a partner may be; None for any age. Of a table
     it is how much older the time may be as of which a version is looked up."""
@@ -44,12 +45,12 @@ def waits(branch: Branch, absence: Absence, catalog: Catalog) -> tuple[Wait, ...
     """
     inputs = (*branch.inputs, *absence.inputs)
     times = {item.alias: time_of(item, catalog) for item in inputs}
-    bounds = _bounds(branch, absence, times)
+    bounds = _bounds(branch, absence, times, catalog)
     found = []
     for item in absence.inputs:
-        own = times[item.alias]
+        own, lag_us = times[item.alias], catalog[item.stream].lag_us
         until = tuple(
-            (one.alias, max(0, most))
+            (one.alias, max(0, most) + lag_us)
             for one in branch.inputs
             if (most := bounds.most_us(times[one.alias], own)) is not None
         )
@@ -81,7 +82,9 @@ def group_wait_us(query: Query, catalog: Catalog) -> tuple[int | None, str]:
     whose event times are bucketed may be results.
     """
     assert query.grouping is not None
-    longest: tuple[int, str] = (0, "")
+    catalog = catalog.beside([query])
+    ahead_us = query.grouping.bucket.ahead_us
+    longest: tuple[int, str] = (ahead_us, "")
     for branch in query.branches:
         bucketed = [item for item in branch.inputs if item.alias in query.grouping.bucket.aliases]
         if not bucketed:
@@ -89,13 +92,14 @@ def group_wait_us(query: Query, catalog: Catalog) -> tuple[int | None, str]:
         for absence in (None, *branch.absences):
             inputs = branch.inputs if absence is None else (*branch.inputs, *absence.inputs)
             times = {item.alias: time_of(item, catalog) for item in inputs}
-            bounds = _bounds(branch, absence, times)
+            bounds = _bounds(branch, absence, times, catalog)
             for item in branch.inputs if absence is None else absence.inputs:
                 found = [bounds.most_us(times[one.alias], times[item.alias]) for one in bucketed]
                 known = [most for most in found if most is not None]
                 if not known:
                     return None, item.alias
-                longest = max(longest, (max(0, min(known)) if item not in bucketed else 0, item.alias))
+                after_us = max(0, min(known)) if item not in bucketed else 0
+                longest = max(longest, (ahead_us + after_us + catalog[item.stream].lag_us, item.alias))
     return longest
 
 
@@ -104,6 +108,7 @@ def needed_windows(query: Query, catalog: Catalog) -> tuple[Input, ...]:
 
     Of an input that may be absent, how old partners may be that would have kept a result away.
     """
+    catalog = catalog.beside([query])
     if not query.branches:
         return with_retentions(query, catalog).inputs
     windows: dict[str, list[Window]] = {item.alias: [] for item in query.inputs}
@@ -121,7 +126,9 @@ def needed_windows(query: Query, catalog: Catalog) -> tuple[Input, ...]:
     return tuple(replace(item, window=union(windows[item.alias] or [item.window])) for item in query.inputs)
 
 
-def _bounds(branch: Branch, absence: Absence | None, times: dict[str, Column]) -> TimeBounds:
+def _bounds(
+    branch: Branch, absence: Absence | None, times: dict[str, Column], catalog: Catalog
+) -> TimeBounds:
     windows = window_constraints(branch.inputs, [times[item.alias] for item in branch.inputs])
     predicates = branch.predicates
     if absence is not None:
@@ -129,6 +136,8 @@ def _bounds(branch: Branch, absence: Absence | None, times: dict[str, Column]) -
         both = (*beside, *absence.inputs)
         windows += window_constraints(both, [times[item.alias] for item in both])
         predicates += absence.predicates
+    inputs = branch.inputs if absence is None else (*branch.inputs, *absence.inputs)
+    windows += time_columns(inputs, catalog)
     said = time_constraints(predicates)
     # Infinite times may fulfil what excludes itself: then only windows are sure.
     found = close((*said, *windows)) or close(windows)
@@ -139,6 +148,18 @@ def _bounds(branch: Branch, absence: Absence | None, times: dict[str, Column]) -
 def time_of(item: Input, catalog: Catalog) -> Column:
     """The event time of an input."""
     return Column(item.alias, catalog[item.stream].event_time, ColumnType.TIMESTAMP)
+
+
+def written_time(item: Input, catalog: Catalog) -> Column | None:
+    """The event time of an input as a text may name it, or a column that it follows; None if there is none.
+
+    Nobody can name a derived stream's.
+    """
+    results = catalog[item.stream].results
+    if results is None:
+        return time_of(item, catalog)
+    named = (one.name for one in results.times if one.most_us is not None)
+    return next((Column(item.alias, name, ColumnType.TIMESTAMP) for name in named), None)
 
 
 def longest_wait_us(waited: Iterable[Wait]) -> int:

@@ -6,9 +6,10 @@ still come the group waits. Then it is final and leaves once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from optimizer.algebra.aggregates import Scheme, scheme
+from optimizer.algebra.digest import ADDED
 from optimizer.algebra.expression import Expression
 from optimizer.algebra.types import ColumnType
 
@@ -30,6 +31,9 @@ class Bucket:
     """How long after one bucket the next one begins if they overlap; a key is then the last to begin."""
     overlapping: int = 1
     """In how many buckets an event time is."""
+    ahead_us: int = field(default=0, metadata=ADDED)
+    """How much later event times may be than the times that the buckets are of, which are other columns of
+    derived streams then."""
 
 
 @dataclass(frozen=True, slots=True)

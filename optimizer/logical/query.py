@@ -6,6 +6,7 @@ constructor sorts them, so two queries that mean the same by commutativity are e
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from optimizer.algebra.digest import ADDED
@@ -131,6 +132,8 @@ class Query:
     written: str = field(default="", compare=False)
     """The text of a query with branches."""
     grouping: Grouping | None = None
+    derived: tuple[Derived, ...] = field(default=(), metadata=ADDED)
+    """The streams of other queries' results among those that it reads, sorted by name."""
 
     def __post_init__(self) -> None:
         aliases = [i.alias for i in self.inputs]
@@ -151,6 +154,11 @@ class Query:
         object.__setattr__(self, "inputs", tuple(sorted(self.inputs, key=lambda i: i.alias)))
         object.__setattr__(self, "predicates", tuple(sorted(set(self.predicates), key=repr)))
 
+    @property
+    def tier(self) -> int:
+        """How many queries have to be answered one after the other before this one."""
+        return max((1 + one.query.tier for one in self.derived), default=0)
+
     def filters(self, alias: str) -> tuple[Expression, ...]:
         """The predicates that read this alias and nothing else."""
         return tuple(p for p in self.predicates if inputs_of(p) == {alias})
@@ -158,3 +166,22 @@ class Query:
     def join_predicates(self) -> tuple[Expression, ...]:
         """The predicates over two or more aliases."""
         return tuple(p for p in self.predicates if len(inputs_of(p)) > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """The results of a query with branches, as a stream that other queries read."""
+
+    query: Query
+    """Called as the stream is; its last output is the event time."""
+    stream: Stream
+
+
+def derived_of(queries: Iterable[Query]) -> tuple[Derived, ...]:
+    """All derived streams that queries read, each behind those that it reads."""
+    found: dict[str, Derived] = {}
+    for query in queries:
+        for one in query.derived:
+            for other in (*derived_of([one.query]), one):
+                found.setdefault(other.stream.name, other)
+    return tuple(found.values())

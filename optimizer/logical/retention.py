@@ -39,6 +39,7 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.event_time.bounds import Constraint, TimeBounds, close
 from optimizer.logical.event_time.conditions import time_constraints
 from optimizer.logical.query import Input, Query
+from optimizer.logical.stream import TimeColumn
 from optimizer.logical.window import UNBOUNDED, Sliding, Window
 
 _ROUNDED_US = 1_000
@@ -60,7 +61,8 @@ def retentions(query: Query, catalog: Catalog) -> tuple[Retention, ...]:
 
     Raises `KeyError` if the catalog lacks one of the query's streams.
     """
-    return _retentions(query, _event_times(query, catalog))
+    catalog = catalog.beside([query])
+    return _retentions(query, _event_times(query, catalog), time_columns(query.inputs, catalog))
 
 
 def derived_retentions(query: Query, catalog: Catalog) -> tuple[Retention, ...]:
@@ -93,6 +95,8 @@ def with_retentions(query: Query, catalog: Catalog) -> Query:
 def bounding_conditions(query: Query, catalog: Catalog, alias: str, length_us: int) -> tuple[Expression, ...]:
     """Conditions that would bound the retention of an input, one where one is enough.
 
+    There are none for, and about, the event times of derived streams, which have no names.
+
     Each says that another input is at most so much newer. There are none if the query's own conditions
     exclude each other.
 
@@ -104,9 +108,10 @@ def bounding_conditions(query: Query, catalog: Catalog, alias: str, length_us: i
     >>> [to_sql(condition) for condition in bounding_conditions(query, catalog, "a", 3_600_000_000)]
     ["b.at <= a.at + INTERVAL '1' HOUR"]
     """
+    catalog = catalog.beside([query])
     times = _event_times(query, catalog)
-    bounds = _bounds(query, times)
-    if bounds is None:
+    bounds = _bounds(query, times, time_columns(query.inputs, catalog))
+    if bounds is None or any(catalog[item.stream].results is not None for item in query.inputs):
         return ()
     own = next(time for time in times if time.input == alias)
     latest = call("add", own, Literal(length_us, ColumnType.INTERVAL))
@@ -127,9 +132,11 @@ def _event_times(query: Query, catalog: Catalog) -> tuple[Column, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _retentions(query: Query, times: tuple[Column, ...]) -> tuple[Retention, ...]:
+def _retentions(
+    query: Query, times: tuple[Column, ...], columns: tuple[Constraint, ...]
+) -> tuple[Retention, ...]:
     said = len(times) > 1 and any(time_constraints(query.predicates))
-    bounds = _bounds(query, times) if said else None
+    bounds = _bounds(query, times, columns) if said else None
     # Nothing is narrowed by conditions that exclude each other: infinite times may fulfil them yet.
     return tuple(
         _stated(item) if bounds is None else _derived(item, time, times, bounds)
@@ -138,9 +145,23 @@ def _retentions(query: Query, times: tuple[Column, ...]) -> tuple[Retention, ...
 
 
 @lru_cache(maxsize=256)
-def _bounds(query: Query, times: tuple[Column, ...]) -> TimeBounds | None:
+def _bounds(query: Query, times: tuple[Column, ...], columns: tuple[Constraint, ...]) -> TimeBounds | None:
     """What conditions and windows say together; None if they exclude each other."""
-    return close((*time_constraints(query.predicates), *window_constraints(query.inputs, times)))
+    return close((*time_constraints(query.predicates), *window_constraints(query.inputs, times), *columns))
+
+
+def time_columns(inputs: Sequence[Input], catalog: Catalog) -> tuple[Constraint, ...]:
+    """What is known of other columns of derived streams beside their event times."""
+    found = []
+    for item in inputs:
+        stream = catalog[item.stream]
+        time = Column(item.alias, stream.event_time, ColumnType.TIMESTAMP)
+        for one in () if stream.results is None else stream.results.times:
+            column = Column(item.alias, one.name, ColumnType.TIMESTAMP)
+            found.append(Constraint(time, column, -one.least_us, one))
+            if one.most_us is not None:
+                found.append(Constraint(column, time, one.most_us, one))
+    return tuple(found)
 
 
 def window_constraints(inputs: Sequence[Input], times: Sequence[Column]) -> list[Constraint]:
@@ -171,7 +192,8 @@ def _derived(item: Input, time: Column, times: tuple[Column, ...], bounds: TimeB
     kept = Sliding(-(-reach // _ROUNDED_US) * _ROUNDED_US)
     if kept.covers(item.window):
         return _stated(item)
-    return Retention(item.alias, kept, tuple(dict.fromkeys(map(_said_by, bounds.path(time, farthest)))))
+    path = (one for one in bounds.path(time, farthest) if not isinstance(one.origin, TimeColumn))
+    return Retention(item.alias, kept, tuple(dict.fromkeys(map(_said_by, path))))
 
 
 def _said_by(constraint: Constraint) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
 
+from optimizer.algebra.digest import ADDED
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.settings import BadSetting
 from optimizer.algebra.types import ColumnType
@@ -20,8 +21,32 @@ MAX_AHEAD = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
+class TimeColumn:
+    """A timestamp column that is bound to the event time of its tuple."""
+
+    name: str
+    least_us: int
+    """The event time is at least so much later."""
+    most_us: int | None
+    """And at most so much; None is no bound."""
+    step_us: int = 0
+    """Its values are multiples of it, counted as buckets are; 0 if they may be any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What makes a stream one of a query's results."""
+
+    lag_us: int
+    """Once the watermark has passed an event time by so much, all results of that time are there."""
+    times: tuple[TimeColumn, ...]
+    label: str = field(default="", compare=False)
+    """What a text calls the query, for people."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stream:
-    """A registered stream.
+    """A registered stream, or the results of a query.
 
     >>> departures = Stream("departures", (("at", ColumnType.TIMESTAMP), ("origin", ColumnType.STRING)), "at")
     >>> departures.event_time, departures.late
@@ -58,6 +83,8 @@ class Stream:
     """Of a table: the columns that say of what its tuples are versions."""
     deleted: str | None = None
     """Of a table: the BOOLEAN column that is true of a version that deletes its key; NULL means false."""
+    results: Results | None = field(default=None, metadata=ADDED)
+    """Of a derived stream (`optimizer.logical.derived`)."""
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.columns]
@@ -89,6 +116,11 @@ class Stream:
             )
         except BadSetting as error:
             raise ValueError(f"stream {self.name}: {error}") from None
+
+    @property
+    def lag_us(self) -> int:
+        """How far behind the watermark what comes of it may be."""
+        return 0 if self.results is None else self.results.lag_us
 
     @property
     def is_table(self) -> bool:

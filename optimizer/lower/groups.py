@@ -107,6 +107,7 @@ class GroupWriter:
             looks=(),
             direct=direct,
             groups=groups,
+            tier=query.tier,
         )
 
     def _level(self, rule: Rule) -> int:

@@ -21,6 +21,7 @@ from optimizer.logical.canonical_inputs import canonical_input
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.deadlines import longest_wait_us, needed_windows, waits
 from optimizer.logical.query import Branch, Query
+from optimizer.logical.stream import Stream
 from optimizer.logical.window import Sliding
 from optimizer.lower.groups import GroupWriter, answered
 from optimizer.lower.partner_stores import PartnerStores, in_order
@@ -28,6 +29,7 @@ from optimizer.lower.partner_trees import Chain, PartnerTrees
 from optimizer.lower.text import query_text
 from optimizer.lower.to_graph import called_functions
 from optimizer.physical.graph import (
+    Derivation,
     Edge,
     GraphQuery,
     GraphStore,
@@ -49,6 +51,7 @@ from optimizer.physical.rules import (
     SourceRule,
     StoreRule,
     WindowBound,
+    received_on,
 )
 
 DEADLINE = "@deadline"
@@ -120,6 +123,9 @@ class _Writer:
         for query in {one.query.name: one.query for one in self.planned}.values():
             if query.grouping is not None:
                 self._group(query)
+        for derived in self.catalog.derived:
+            if derived.name in self.streams:
+                self._derive(derived)
         gone = {one.conjunctive.name for one in self.planned}
         queries = [query for query in self.graph.queries if query.name not in gone]
         queries += [
@@ -190,6 +196,7 @@ class _Writer:
                     for wait in found
                 ),
                 looks=tuple(looks),
+                tier=one.query.tier,
             )
         )
         self._settle(one, store, chains)
@@ -206,8 +213,30 @@ class _Writer:
             )
         )
 
+    def _derive(self, stream: Stream) -> None:
+        """Have the results of a query kept until they are tuples of the next batch."""
+        query = next(one.query for one in self.planned if one.query.name == stream.name)
+        declared = self.streams[stream.name]
+        label = stream.results.label if stream.results is not None else stream.name
+        store = GraphStore(
+            id=digest("S", "results", stream.name),
+            label=f"{label}: results",
+            inputs=(StoredInput(stream.name, stream.name, tuple(column for column, _ in stream.columns)),),
+            partitioning=None,
+            tasks=max(self.partners.tasks_of(item.stream) for item in query.inputs),
+            retention=(Sliding(stream.lag_us),),
+        )
+        self.stores[store.id] = store
+        edges = tuple(
+            (rule.id, self._held_edge(rule, store, declared))
+            for rule in list(self.rules.values())
+            if not isinstance(rule, StoreRule) and any(emit.query == stream.name for emit in rule.emits)
+        )
+        derivation = Derivation(label, store.id, edges, stream.lag_us, query.tier)
+        self.streams[stream.name] = replace(declared, derived=derivation)
+
     def _held_edge(self, rule: Rule, store: GraphStore, stream: GraphStream) -> str:
-        level = self.edges[rule.edge].level if isinstance(rule, ProbeRule) else 0
+        level = max((self.edges[edge].level for edge in received_on(rule)), default=0)
         columns = tuple(Column(stream.name, column, kind) for column, kind in stream.columns)
         edge = Edge(
             digest("E", "held", rule.id, store.id), rule.id, store.id, "shuffle", None, level + 1, columns

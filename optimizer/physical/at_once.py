@@ -18,9 +18,10 @@ def at_once(graph: PhysicalGraph) -> PhysicalGraph:
     >>> at_once(graph) is graph
     True
     """
-    if not graph.holds:
+    if not graph.waits:
         return graph
     held = {hold.store for hold in graph.holds}
+    held |= {stream.derived.store for stream in graph.streams if stream.derived is not None}
     origins = {edge.id: edge.origin for edge in graph.edges}
     rules = {rule.id: rule for rule in graph.rules}
     names = {hold.name: hold.query for hold in graph.holds}

@@ -26,6 +26,9 @@ deadline. Once the watermark has passed it, due rules send it as new tuples of t
 is stored; probe trees find its partners, and settle rules answer by whether it has any. Groups wait as
 states in such a store too; what is due of them meets in aggregate rules.
 
+Derived streams. Results of a query with branches that others read are tuples of a stream, which come in one
+batch after they are found, and are stored and probed with as any.
+
 Windows. For inputs i, j bound together, t_j lies in the window of i for every ordered pair: for a sliding
 one t_j - t_i <= window_i. Documents have microseconds, inclusive; null is unbounded.
 """
@@ -54,6 +57,25 @@ GRAPH_VERSION: Literal[1] = 1
 
 
 @dataclass(frozen=True, slots=True)
+class Derivation:
+    """What fills a stream that no source brings: leaves of a query called as it.
+
+    What they find in a batch is stored, and comes in with the tuples of the next one.
+    """
+
+    label: str
+    """What a text calls the query, for people."""
+    store: str
+    """Keeps results from the batch that finds them to the next."""
+    edges: tuple[tuple[str, str], ...]
+    """(rule, edge): along which a rule's leaf sends results there."""
+    lag_us: int
+    """Once the watermark has passed an event time by so much, all results of that time are found."""
+    tier: int
+    """How many streams of results lie between it and the sources."""
+
+
+@dataclass(frozen=True, slots=True)
 class GraphStream:
     name: str
     event_time: str
@@ -64,6 +86,8 @@ class GraphStream:
     """Where the runtime reads it, if producers do not send it to Millrace."""
     max_ahead_us: int | None = None
     """As `Stream.max_ahead`, in microseconds."""
+    derived: Derivation | None = None
+    """Given if its tuples are results of this graph."""
 
     @model_validator(mode="before")
     @classmethod
@@ -262,6 +286,9 @@ class Hold:
     """(rule, edge): along which what is due as a rule finds it goes past the store."""
     groups: Groups | None = None
     """What waits are states of groups, if these are given."""
+    tier: int = 0
+    """How many streams of results lie between what waits and the sources, one behind the other: it falls due
+    by the watermark that these have come to."""
 
     def among(self, stores: Mapping[str, str]) -> Hold:
         """The same where the stores are called otherwise."""
@@ -332,6 +359,39 @@ class PhysicalGraph:
     version: Literal[1] = GRAPH_VERSION
 
     @property
+    def sources(self) -> tuple[GraphStream, ...]:
+        """The streams that come from outside."""
+        return tuple(stream for stream in self.streams if stream.derived is None)
+
+    @property
+    def derived(self) -> tuple[GraphStream, ...]:
+        """The streams of the graph's own results."""
+        return tuple(stream for stream in self.streams if stream.derived is not None)
+
+    @property
+    def answered(self) -> tuple[GraphQuery, ...]:
+        """The queries whose results leave; those of others are streams."""
+        inner = {stream.name for stream in self.derived}
+        return tuple(query for query in self.queries if query.name not in inner)
+
+    def read_by(self, query: str) -> frozenset[str]:
+        """The streams from outside that a query reads, also by way of other results."""
+        inner = {stream.name for stream in self.derived}
+        asked = next(one for one in self.queries if one.name == query)
+        found = {item.stream for item in asked.inputs}
+        return frozenset(found - inner).union(*(self.read_by(name) for name in found & inner))
+
+    @property
+    def tiers(self) -> int:
+        """How many streams of results lie one behind the other."""
+        return max((1 + stream.derived.tier for stream in self.streams if stream.derived), default=0)
+
+    @property
+    def waits(self) -> bool:
+        """True if anything waits for the watermark or the next batch."""
+        return bool(self.holds) or self.tiers > 0
+
+    @property
     def depth(self) -> int:
         """The number of levels behind the sources: of Spark stages after ingestion."""
         return max((edge.level for edge in self.edges), default=0)
@@ -350,6 +410,8 @@ class PhysicalGraph:
         for stream in document["streams"]:
             # Plans are known by their bytes: a connector's settings stand among the stream's own fields.
             stream.update(stream.pop("source") or {})
+            if stream["derived"] is None:  # Only results have it.
+                del stream["derived"]
         for store in document["stores"]:
             if not store["key"]:  # Only tables have it.
                 del store["key"]
@@ -362,6 +424,8 @@ class PhysicalGraph:
         for hold in document.get("holds", ()):
             if hold["groups"] is None:
                 del hold["groups"], hold["direct"]
+            if not hold["tier"]:
+                del hold["tier"]
         return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @staticmethod

@@ -13,7 +13,7 @@ from optimizer.formulate.branches import Planned, expanded, looked_into_for_ever
 from optimizer.formulate.model import Retain, Translation, conditions_of
 from optimizer.formulate.source_load import source_load
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.query import Query
+from optimizer.logical.query import Query, derived_of
 from optimizer.lower.grow import grow
 from optimizer.lower.individual import together, translations_together
 from optimizer.lower.probe_forest import Forest
@@ -290,6 +290,8 @@ def plan(
         options = replace(options, batch_s=2 ** (round(4 * log2(batch_s)) / 4))
     if len({query.name for query in queries}) != len(queries):
         raise ValueError("query names repeat")
+    catalog = catalog.beside(queries)
+    queries = (*queries, *(one.query for one in derived_of(queries)))
     queries, branches = expanded(queries, catalog)
     if stage is not None and stage not in STAGES:
         raise KeyError(stage)

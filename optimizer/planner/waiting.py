@@ -19,6 +19,7 @@ from optimizer.physical.graph import Estimate, PhysicalGraph
 from optimizer.physical.rules import AggregateRule, ProbeRule, SettleRule
 from optimizer.physical.validate_holds import validate_holds
 from optimizer.planner.context import PlanningContext
+from optimizer.planner.lags import with_lags
 from optimizer.search.pricing import StepLoad
 from optimizer.search.problem import Options
 from optimizer.statistics import StatisticsProvider
@@ -162,6 +163,7 @@ def with_branches(
         tasks=context.tasks,
         texts=context.texts,
     )
+    written = with_lags(written)
     validate_holds(written)
     known = context.with_defaults
     more = waiting(joins, written, known, context.options, context.horizon_s)

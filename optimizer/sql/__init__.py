@@ -93,9 +93,10 @@ def hints(text: str, catalog: Catalog, views: Mapping[str, Query] = _NO_VIEWS) -
     told: list[InputError] = []
     for part in reader.parts:
         assert part.found is not None, "what can be read has all of its parts"
-        told += unbounded(source, part.found, part.sources, catalog)
-        told += deadlines(source, part.found, catalog, part.waiting)
-        told += finality(source, part.found, catalog)
+        known = catalog.beside([part.found])
+        told += unbounded(source, part.found, part.sources, known)
+        told += deadlines(source, part.found, known, part.waiting)
+        told += finality(source, part.found, known)
     return told
 
 

@@ -11,7 +11,7 @@ from optimizer.algebra.render import duckdb_type, quote, to_duckdb_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.grouping import GROUP, Aggregate, Grouping
-from optimizer.logical.query import Absence, Branch, Input, Query, newest_columns
+from optimizer.logical.query import Absence, Branch, Input, Query, derived_of, newest_columns
 
 _NEVER_RAISE = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "is_null", "in", "case"})
 """Around these nothing is needed, and DuckDB sees what it can join by."""
@@ -68,9 +68,21 @@ def to_duckdb(
     Raises:
         KeyError: the catalog lacks one of the query's streams.
     """
+    catalog = catalog.beside([query])
     if query.grouping is not None:
-        return _groups(query, query.grouping, _combinations(query, catalog, beside, also, around), around)
-    return _combinations(query, catalog, beside, also, around)
+        combinations = _combinations(query, catalog, beside, also, around)
+        return f"{_derived(query, catalog, around)}{_groups(query, query.grouping, combinations, around)}"
+    return f"{_derived(query, catalog, around)}{_combinations(query, catalog, beside, also, around)}"
+
+
+def _derived(query: Query, catalog: Catalog, around: Callable[[Call, str], str] | None) -> str:
+    """WITH and the derived streams that a query reads, each once."""
+    found = derived_of([query])
+    named = (
+        f"{quote(one.stream.name)} AS ({to_duckdb(replace(one.query, derived=()), catalog, around=around)})"
+        for one in found
+    )
+    return f"WITH {', '.join(named)}\n" if found else ""
 
 
 def _combinations(
@@ -189,6 +201,10 @@ def newest_first(
     >>> newest_first(query, catalog, 5).splitlines()[-1]
     'ORDER BY greatest("r"."at", "s"."at") DESC LIMIT 5'
     """
+    catalog = catalog.beside([query])
+    if query.derived:
+        own = replace(query, derived=())
+        return f"{_derived(query, catalog, around)}{newest_first(own, catalog, limit, around)}"
     if query.grouping is not None:
         newest = f"\nORDER BY {quote(GROUP)}.{quote(query.grouping.bucket.key)} DESC LIMIT {limit}"
         combinations = _combinations(query, catalog, (), (), around)

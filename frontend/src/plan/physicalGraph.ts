@@ -6,6 +6,15 @@ const whole = z.number();
 export const columnType = z.enum(["bigint", "int", "double", "string", "boolean", "timestamp", "date", "binary", "interval"]);
 export type ColumnType = z.infer<typeof columnType>;
 
+export const derivation = z.object({
+  edges: z.array(z.tuple([z.string(), z.string()])),
+  label: z.string(),
+  lag_us: whole,
+  store: z.string(),
+  tier: whole,
+});
+export type Derivation = z.infer<typeof derivation>;
+
 export const estimate = z.object({
   cost: z.number().nullable().default(null),
   id: z.string(),
@@ -130,6 +139,7 @@ export type GraphFunction = z.infer<typeof graphFunction>;
 
 export const graphStream = z.object({
   columns: z.array(z.tuple([z.string(), columnType])),
+  derived: derivation.nullable().default(null),
   event_time: z.string(),
   kafka: kafkaTopic.nullable().optional(),
   late: z.enum(["drop", "join"]),
@@ -297,6 +307,7 @@ export const hold = z.object({
   query: z.string(),
   store: z.string(),
   stream: graphStream,
+  tier: whole.default(0),
   times: z.array(z.string()),
 });
 export type Hold = z.infer<typeof hold>;

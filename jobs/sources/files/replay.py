@@ -21,8 +21,8 @@ class ReplaySource:
     began_ms: int | None = None
     """When the replay first began, milliseconds since 1970: that is when everything in files arrived.
     None if nobody knows."""
-    settles: bool = False
-    """True if a batch without tuples follows the last one, in which all that waits falls due."""
+    settles: int = 0
+    """How many batches without tuples follow the last one, in which all that waits falls due."""
     kind: Literal["replay"] = "replay"
 
 
@@ -50,8 +50,9 @@ class ReplayPlanner:
             keys.append(self._cursors[name].peek(self._source.batch_rows))
         taken = cut(keys, self._source.batch_rows)
         if not sum(taken):
-            if self._source.settles and start["batch"] and not is_settled(start):
-                return {**start, "batch": start["batch"] + 1, "settled": True}
+            done = settled(start)
+            if start["batch"] and done < self._source.settles:
+                return {**start, "batch": start["batch"] + 1, "settled": done + 1}
             return start
         streams = {}
         for name, rows, ahead in zip(names, taken, keys, strict=True):
@@ -81,13 +82,13 @@ class ReplayPlanner:
         )
 
 
-def is_settled(position: Position) -> bool:
-    """True behind the batch that follows the last tuple.
+def settled(position: Position) -> int:
+    """How many batches without tuples lie between the last tuple and a position.
 
-    >>> is_settled({"batch": 7, "settled": True, "streams": {}})
-    True
+    >>> settled({"batch": 7, "settled": 1, "streams": {}}), settled({"batch": 6, "streams": {}})
+    (1, 0)
     """
-    return bool(position.get("settled"))
+    return int(position.get("settled", 0))
 
 
 def _ranges(files: StreamFiles, first: int, last: int) -> list[FileRange]:

@@ -14,7 +14,8 @@ from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import TypeMismatch
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.grouping import Grouping
-from optimizer.logical.query import Input, Output, Query
+from optimizer.logical.query import Derived, Input, Output, Query
+from optimizer.logical.stream import TimeColumn
 from optimizer.sql.binding.clauses import refused_clauses
 from optimizer.sql.binding.conditions import conjunct_nodes, read_conjuncts
 from optimizer.sql.binding.groups.aggregates import GroupTranslator, is_grouped
@@ -56,7 +57,9 @@ class Reader:
         around: Reader | None = None,
     ) -> None:
         self._text = source
-        self._catalog = catalog
+        self._registered = catalog
+        self._derived: dict[str, Derived] = {}
+        """By name, the streams of other queries' results among the inputs."""
         self._views = views
         self._around = around
         self._scope: Scope = Scope(source, outer=None if around is None else around._scope)
@@ -74,6 +77,7 @@ class Reader:
         self.errors: list[InputError] = []
         if around is not None:
             self._inputs, self._links, self.errors = around._inputs, around._links, around.errors
+            self._derived = around._derived
 
     def read(self, select: exp.Select, name: str) -> Query | None:
         """The query of one SELECT, or None with at least one error in `errors`."""
@@ -88,7 +92,13 @@ class Reader:
             return None
         unconnected = len(self._join_components()) > 1
         found = Query(
-            name, tuple(self._inputs), tuple(self._predicates), tuple(outputs), unconnected, grouping=grouping
+            name,
+            tuple(self._inputs),
+            tuple(self._predicates),
+            tuple(outputs),
+            unconnected,
+            grouping=grouping,
+            derived=tuple(self._derived[one] for one in sorted(self._derived)),
         )
         self.found = found
         if not self.waiting and grouping is None:
@@ -108,12 +118,20 @@ class Reader:
         own = frozenset().union(*(source.inputs for source in self._scope.sources))
         # What an as-of join finds is never the newest of a combination, and may be of any age.
         times = {alias: time for alias, time in self._times.items() if alias in own - self._found}
-        translator = GroupTranslator(self._scope, self._catalog.functions, times)
+        translator = GroupTranslator(self._scope, self._registered.functions, times)
         outputs = SelectList(self._text, self._scope, translator, self._report).outputs(select)
         if self.errors or not times:
             return None, outputs
-        found = GroupReader(self._text, translator, times, self._report).read(select, outputs)
+        found = GroupReader(self._text, translator, times, self._time_columns(times), self._report).read(
+            select, outputs
+        )
         return (None, outputs) if found is None else found
+
+    @property
+    def _catalog(self) -> Catalog:
+        """The registered streams, and the derived ones that the query reads."""
+        derived = tuple(one.stream for one in self._derived.values())
+        return replace(self._registered, derived=derived) if derived else self._registered
 
     @property
     def sources(self) -> Sequence[Source]:
@@ -171,6 +189,15 @@ class Reader:
         return {
             item.alias: Column(item.alias, self._catalog[item.stream].event_time, ColumnType.TIMESTAMP)
             for item in self._inputs
+        }
+
+    def _time_columns(self, aliases: Collection[str]) -> dict[Column, TimeColumn]:
+        """Columns of derived streams that follow their event times."""
+        return {
+            Column(item.alias, one.name, ColumnType.TIMESTAMP): one
+            for item in self._inputs
+            if item.alias in aliases and (results := self._catalog[item.stream].results) is not None
+            for one in results.times
         }
 
     @property
@@ -276,6 +303,7 @@ class Reader:
         try:
             entry = self._entry(table)
             self._inputs += entry.inputs
+            self._derived |= {one.stream.name: one for one in entry.derived}
             self._predicates += entry.predicates
             if entry.cross_join:
                 self._links.append(entry.source.inputs)
@@ -294,11 +322,11 @@ class Reader:
     def _entry(self, table: exp.Expr) -> Entry:
         """An entry of FROM; a subquery is a view that has no other name than its alias."""
         if not isinstance(table, exp.Subquery):
-            return read_entry(table, self._scope, self._inputs, self._catalog, self._views)
+            return read_entry(table, self._scope, self._inputs, self._registered, self._views)
         alias = table.args["alias"].this
         if not isinstance(table.this, exp.Select):
             raise self._text.error(span_of(table), "unsupported", "UNION ALL in FROM", "one SELECT")
-        inside = Reader(self._text, self._catalog, self._views)
+        inside = Reader(self._text, self._registered, self._views)
         view = inside.read(table.this, alias.name)
         if view is None:
             first, *others = inside.errors
@@ -306,7 +334,7 @@ class Reader:
             raise first
         named = exp.Table(this=alias)
         named.meta["window"] = table.meta.get("window")
-        entry = read_entry(named, self._scope, self._inputs, Catalog(), {alias.name: view})
+        entry = read_entry(named, self._scope, self._inputs, self._registered, {}, view)
         if inside._meant.issuperset(item.alias for item in view.inputs):
             self._meant |= entry.source.inputs
         return entry
@@ -334,7 +362,7 @@ class Reader:
             found, expected = "EXISTS or IN inside a subquery", "one level of subqueries"
             self.errors.append(self._text.error(span_of(node), "subquery", found, expected))
             return
-        inside = Reader(self._text, self._catalog, self._views, self)
+        inside = Reader(self._text, self._registered, self._views, self)
         inside.errors += refused_clauses(subquery.select, self._text, asked=True)
         inside._read_from(subquery.select)
         inside._read_where(subquery.select)

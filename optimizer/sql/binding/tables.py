@@ -10,8 +10,10 @@ from sqlglot import exp
 from optimizer.algebra.expression import Column, Expression
 from optimizer.algebra.identifiers import matches, nearest
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.query import Input, Query
+from optimizer.logical.derived import derived_stream
+from optimizer.logical.query import Derived, Input, Query
 from optimizer.logical.views import inline
+from optimizer.logical.window import Window
 from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.binding.windows import read_window
 from optimizer.sql.grammar.places import span_of
@@ -26,14 +28,21 @@ class Entry:
     predicates: Sequence[Expression] = ()
     cross_join: bool = False
     """True if a view's inputs are connected by CROSS JOINs."""
+    derived: Sequence[Derived] = ()
+    """The streams of results among the inputs."""
 
 
 def read_entry(
-    table: exp.Expr, scope: Scope, inputs: Sequence[Input], catalog: Catalog, views: Mapping[str, Query]
+    table: exp.Expr,
+    scope: Scope,
+    inputs: Sequence[Input],
+    catalog: Catalog,
+    views: Mapping[str, Query],
+    subquery: Query | None = None,
 ) -> Entry:
     """Resolve an entry of FROM, beside the `inputs` before it.
 
-    Raises `InputError`.
+    A `subquery` is what the entry means, whatever streams are called as it is. Raises `InputError`.
     """
     text = scope.text
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
@@ -54,12 +63,13 @@ def read_entry(
         found, expected = "FOR SYSTEM_TIME AS OF", "JOIN or LEFT JOIN before the stream"
         raise text.error(span_of(moment), "unsupported", found, expected)
     window = read_window(table.meta.get("window"), text)
-    stream = catalog.find(identifier.name, quoted)
+    stream = None if subquery is not None else catalog.find(identifier.name, quoted)
     if stream is not None:
         columns = tuple((name, Column(alias, name, kind)) for name, kind in stream.columns)
         source = Source(alias, stream.name, columns, frozenset({alias}), table)
         return Entry(source, (Input(alias, stream.name, window),))
-    view = next((n for n in views if matches(n, identifier.name, quoted)), None)
+    name = next((n for n in views if matches(n, identifier.name, quoted)), None)
+    view = subquery if subquery is not None or name is None else views[name]
     if view is None:
         names = [*catalog.names, *views]
         raise text.error(
@@ -70,10 +80,16 @@ def read_entry(
             nearest(identifier.name, names),
         )
     taken = [*(i.alias for i in inputs), *(s.alias for s in scope.sources)]
-    if views[view].branches:
-        what = "groups" if views[view].grouping else "outer, semi, anti or as-of joins"
-        found = f"the query {view}, which has {what}"
-        raise text.error(span_of(identifier), "unsupported", found, "a query of inner joins")
-    inlined = inline(views[view], alias, window, taken)
-    source = Source(alias, view, inlined.columns, frozenset(i.alias for i in inlined.inputs), table)
-    return Entry(source, inlined.inputs, inlined.predicates, inlined.cross_join)
+    if view.branches:
+        return _derived(alias, view, window, table, catalog)
+    inlined = inline(view, alias, window, taken)
+    source = Source(alias, view.name, inlined.columns, frozenset(i.alias for i in inlined.inputs), table)
+    return Entry(source, inlined.inputs, inlined.predicates, inlined.cross_join, view.derived)
+
+
+def _derived(alias: str, view: Query, window: Window, table: exp.Expr, catalog: Catalog) -> Entry:
+    """The results of a query that is answered first."""
+    found = derived_stream(view, catalog)
+    columns = tuple((o.name, Column(alias, o.name, o.expression.type)) for o in view.outputs)
+    source = Source(alias, view.name, columns, frozenset({alias}), table)
+    return Entry(source, (Input(alias, found.stream.name, window),), derived=(found,))

@@ -63,8 +63,16 @@ def united(name: str, parts: Sequence[Query], selects: Sequence[exp.Select], tex
                 Output(output.name, cast(normal_form(rename_inputs(output.expression, names)), kind))
                 for output, kind in zip(first.outputs, kinds, strict=True)
             )
+    derived = {one.stream.name: one for part in parts for one in part.derived}
     return Query(
-        name, tuple(inputs), tuple(predicates), outputs, True, branches=tuple(branches), written=text.text
+        name,
+        tuple(inputs),
+        tuple(predicates),
+        outputs,
+        True,
+        branches=tuple(branches),
+        written=text.text,
+        derived=tuple(derived[one] for one in sorted(derived)),
     )
 
 

@@ -20,9 +20,24 @@ UNUSABLE: dict[str, str] = {
         "WITH x AS (WITH y AS (SELECT at FROM weather) SELECT at FROM y) SELECT at FROM x"
     ),
     "with itself": "WITH RECURSIVE x AS (SELECT at FROM weather UNION ALL SELECT at FROM x) SELECT at FROM x",
-    "with groups": (
-        "WITH x AS (SELECT at, COUNT(*) AS n FROM departures GROUP BY at) SELECT x.at FROM x, weather w "
-        "WHERE x.at = w.at"
+    "a column that results lack": (
+        "WITH x AS (SELECT at, COUNT(*) AS flights FROM departures GROUP BY at) "
+        "SELECT x.flight FROM x, weather w WHERE x.at = w.at"
+    ),
+    "results that are never final": (
+        "WITH x AS (SELECT d.origin, w.wind FROM departures d LEFT JOIN weather w ON d.origin = w.origin) "
+        "SELECT origin FROM x"
+    ),
+    "no end to the wait for results": (
+        "WITH x AS (SELECT at, origin, COUNT(*) AS n FROM departures GROUP BY at, origin) "
+        "SELECT w.at, x.n FROM weather w LEFT JOIN x ON x.origin = w.origin"
+    ),
+    "groups of results without a bucket": (
+        "WITH x AS (SELECT at, origin, COUNT(*) AS n FROM departures GROUP BY at, origin) "
+        "SELECT origin, MAX(n) FROM x GROUP BY origin"
+    ),
+    "results that nothing joins": (
+        "WITH x AS (SELECT at, COUNT(*) AS n FROM departures GROUP BY at) SELECT x.n, w.at FROM x, weather w"
     ),
     "union all of other columns": "SELECT at FROM departures UNION ALL SELECT at, origin FROM weather",
     "union all of other types": "SELECT at FROM departures UNION ALL SELECT origin FROM weather",

@@ -14,10 +14,12 @@ from optimizer.algebra.identifiers import matches
 from optimizer.algebra.normalize import conjuncts, normal_form
 from optimizer.algebra.render import to_sql
 from optimizer.algebra.types import ColumnType
+from optimizer.logical.derived import TIME
 from optimizer.logical.durations import duration_text
 from optimizer.logical.event_time.conditions import time_within
 from optimizer.logical.grouping import GROUP, Bucket, Grouping, Order
 from optimizer.logical.query import Output
+from optimizer.logical.stream import TimeColumn
 from optimizer.sql.binding.groups.aggregates import GroupTranslator
 from optimizer.sql.binding.groups.first import First, first_of
 from optimizer.sql.grammar.places import SourceText, span_of
@@ -37,11 +39,14 @@ class GroupReader:
         text: SourceText,
         translator: GroupTranslator,
         times: Mapping[str, Column],
+        columns: Mapping[Column, TimeColumn],
         report: Callable[[InputError], None],
     ) -> None:
         self._text = text
         self._translator = translator
         self._times = times
+        self._columns = columns
+        """Other columns of derived streams that follow their event times."""
         self._report = report
 
     def read(self, select: exp.Select, outputs: Sequence[Output]) -> tuple[Grouping, list[Output]] | None:
@@ -157,7 +162,7 @@ class GroupReader:
         ORDER BY and LIMIT leave groups of a bucket that is written, not of each event time beside it; QUALIFY
         leaves those of one that they are `alike` in.
         """
-        own = {time: alias for alias, time in self._times.items()}
+        own = {*self._times.values(), *(c for c, one in self._columns.items() if one.most_us is not None)}
         found: list[Bucket] = []
         written: list[Bucket] = []
         for key, column in names.items():
@@ -176,7 +181,11 @@ class GroupReader:
                 if not overlapping:
                     return None
             size_us = max(1, later_us + 1 + slide_us * (overlapping - 1))
-            found.append(Bucket(column.name, size_us, aliases, slide_us, overlapping))
+            if isinstance(key, Column) and key in self._columns:
+                # It begins a bucket already.
+                size_us = max(size_us, self._columns[key].step_us)
+            ahead_us = max(self._ahead_us(part, size_us) for part in parts if isinstance(part, Column))
+            found.append(Bucket(column.name, size_us, aliases, slide_us, overlapping, ahead_us))
             if key != time:
                 written.append(found[-1])
         hops = [bucket for bucket in found if bucket.slide_us]
@@ -190,13 +199,17 @@ class GroupReader:
             return None
         if found:
             return self._chosen(select, names, (found, written, hops), alike)
-        time = min(self._times.values(), key=lambda column: column.input)
+        first = min(self._times.values(), key=lambda column: column.input)
+        named = {column.input: column for column in self._columns}
+        # The event time of a derived stream has no name that a text may use.
+        shown = named.get(first.input) if first.name == TIME else first
+        time = "RESULT_TIME()" if shown is None else to_sql(shown)
         words, span = "an aggregate", span_of(select.expressions[0])
         for clause, told, token in _CLAUSES:
             if select.args.get(clause):
                 words, span = told, keyword_span(self._text, frozenset({token}))
         where = "the outputs" if words == "DISTINCT" else "the keys of GROUP BY"
-        expected = f"a bucket of event time among {where}, such as TUMBLE({to_sql(time)}, INTERVAL 1 MINUTE)"
+        expected = f"a bucket of event time among {where}, such as TUMBLE({time}, INTERVAL 1 MINUTE)"
         self._report(self._text.error(span, "no-bucket", f"{words} without an end", expected))
         return None
 
@@ -233,6 +246,15 @@ class GroupReader:
                 return None
             return min(inside, key=lambda bucket: bucket.size_us)
         return next(iter(hops), min(found, key=lambda bucket: bucket.size_us))
+
+    def _ahead_us(self, time: Column, size_us: int) -> int:
+        """How much later than the last time of a bucket event times in it may be."""
+        one = self._columns.get(time)
+        if one is None or one.most_us is None:
+            return 0
+        # Of buckets inside of a bucket the last one begins its own length before the end.
+        inside = one.step_us and size_us % one.step_us == 0
+        return one.most_us - (one.step_us - 1 if inside else 0)
 
     def _alike(
         self, first: First, outputs: Sequence[Output], names: Mapping[Expression, Column]

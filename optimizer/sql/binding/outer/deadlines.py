@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from optimizer.algebra.errors import InputError
-from optimizer.algebra.expression import Column
 from optimizer.algebra.render import quote_if_needed, to_sql
-from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.deadlines import as_of_time, time_of, waits
+from optimizer.logical.deadlines import as_of_time, time_of, waits, written_time
 from optimizer.logical.durations import duration_text
 from optimizer.logical.query import Branch, Input, Query
 from optimizer.sql.grammar.places import SourceText
@@ -52,37 +50,49 @@ def unanswerable(
                     yield _endless(text, branch, absence.inputs[0], catalog, places.get(wait.alias))
                     continue
                 kept = next(item for item in branch.inputs if item.alias in absence.beside)
-                times = {
-                    item.alias: Column(item.alias, catalog[item.stream].event_time, ColumnType.TIMESTAMP)
-                    for item in (kept, *absence.inputs)
-                }
-                window = f"{quote_if_needed(kept.stream)} [RANGE 1 HOUR] AS {quote_if_needed(kept.alias)}"
-                condition = f"{to_sql(times[wait.alias])} <= {to_sql(times[kept.alias])} + INTERVAL 1 HOUR"
+                times = {item.alias: written_time(item, catalog) for item in (kept, *absence.inputs)}
+                later, time = times[wait.alias], times[kept.alias]
+                condition = ""
+                if later is not None and time is not None:
+                    bounded = f"{to_sql(later)} <= {to_sql(time)} + INTERVAL 1 HOUR"
+                    condition = f", or a condition such as {bounded}"
                 yield text.error(
                     places.get(wait.alias),
                     "no-deadline",
                     f"no end to the wait for {wait.alias}, so {branch.text} is never final",
-                    f"a window such as {window}, or a condition such as {condition}",
+                    f"a window such as {_windowed(kept, catalog, '1 HOUR')}{condition}",
                 )
+
+
+def _windowed(item: Input, catalog: Catalog, length: str) -> str:
+    """An input with a window, as it may be written."""
+    results = catalog[item.stream].results
+    name = item.stream if results is None else results.label
+    return f"{quote_if_needed(name)} [RANGE {length}] AS {quote_if_needed(item.alias)}"
 
 
 def _endless(
     text: SourceText, branch: Branch, item: Input, catalog: Catalog, place: Span | None
 ) -> InputError:
     """The error for an as-of join that would have to remember all tuples of a stream."""
-    first = branch.inputs[0]
-    later, time = (
-        to_sql(Column(one.alias, catalog[one.stream].event_time, ColumnType.TIMESTAMP))
-        for one in (first, item)
-    )
-    window = f"{quote_if_needed(item.stream)} [RANGE 1 DAY] AS {quote_if_needed(item.alias)}"
+    later, time = (written_time(one, catalog) for one in (branch.inputs[0], item))
+    condition = ""
+    if later is not None and time is not None:
+        condition = f" a condition in ON such as {to_sql(later)} - {to_sql(time)} <= INTERVAL 1 DAY,"
     return text.error(
         place,
         "no-window",
         f"ASOF JOIN of {item.alias} without a window, so its tuples are kept for ever",
-        f"a window such as {window}, a condition in ON such as {later} - {time} <= INTERVAL 1 DAY, "
+        f"a window such as {_windowed(item, catalog, '1 DAY')},{condition} "
         "or [RANGE UNBOUNDED] if that is meant",
     )
+
+
+def _told(item: Input, catalog: Catalog) -> str:
+    """The event time of an input in words."""
+    if catalog[item.stream].results is None:
+        return to_sql(time_of(item, catalog))
+    return f"the event time of {quote_if_needed(item.alias)}"
 
 
 def deadlines(
@@ -101,14 +111,10 @@ def deadlines(
                 continue
             for wait in waits(branch, absence, catalog):
                 streams = {item.alias: item.stream for item in branch.inputs}
-                times = {
-                    a: Column(a, catalog[streams[a]].event_time, ColumnType.TIMESTAMP) for a, _ in wait.until
-                }
+                times = {a: _told(Input(a, streams[a]), catalog) for a, _ in wait.until}
                 at_once = "once event time has passed" if absence.newest else "at"
                 moments = [
-                    f"{duration_text(us).lower()} after {to_sql(times[alias])}"
-                    if us
-                    else f"{at_once} {to_sql(times[alias])}"
+                    f"{duration_text(us).lower()} after {times[alias]}" if us else f"{at_once} {times[alias]}"
                     for alias, us in wait.until
                 ]
                 told.append(
