@@ -16,6 +16,7 @@ from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, Versi
 from backend.errors import Conflict, Forbidden, InputErrors
 from backend.streams.actions import team_to_give
 from backend.streams.models import Stream
+from optimizer.logical.query import registered_inputs
 
 
 def create_query(owner: User, name: str, sql: str, description: str = "", tags: Sequence[str] = ()) -> Query:
@@ -166,9 +167,8 @@ def _write_version(record: Query, author: User, sql: str, draft: Draft, number: 
     assert query is not None  # `_checked` raised otherwise
     version = QueryVersion.objects.create(query=record, number=number, sql=sql, created_by=author)
     version.reads.set(draft.reads)
-    streams = {
-        stream.name: stream for stream in Stream.objects.filter(name__in={i.stream for i in query.inputs})
-    }
+    inputs = registered_inputs(query)
+    streams = {stream.name: stream for stream in Stream.objects.filter(name__in={i.stream for i in inputs})}
     VersionInput.objects.bulk_create(
         VersionInput(
             version=version,
@@ -176,7 +176,7 @@ def _write_version(record: Query, author: User, sql: str, draft: Draft, number: 
             stream=streams[source.stream],
             window_ms=source.window.milliseconds,
         )
-        for source in query.inputs
+        for source in inputs
     )
     VersionOutput.objects.bulk_create(
         VersionOutput(version=version, position=position, name=output.name, type=output.expression.type.value)

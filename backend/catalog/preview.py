@@ -19,7 +19,8 @@ from backend.streams.retained import Retained, retained
 from backend.streams.values import shown
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.deadlines import needed_windows
-from optimizer.logical.query import Input, Query
+from optimizer.logical.query import Input, Query, registered_inputs
+from optimizer.logical.window import UNBOUNDED, Sliding
 from optimizer.sql import newest_first, null_where_it_errs
 from optimizer.udf.registry import FunctionRegistry
 
@@ -76,7 +77,7 @@ def preview(query: Query, catalog: Catalog, limit: int, bounds: Bounds) -> Previ
     Late tuples count like all others. Raises `Conflict` when it takes too long or too much memory.
     """
     began = time.monotonic()
-    names = sorted({source.stream for source in query.inputs})
+    names = sorted({source.stream for source in registered_inputs(query)})
     client = binary_connection_to(bounds.redis_url)
     found = {name: retained(catalog[name], bounds.tuples, client) for name in names}
     text = newest_first(query, catalog, limit + 1, null_where_it_errs)
@@ -93,9 +94,31 @@ def preview(query: Query, catalog: Catalog, limit: int, bounds: Bounds) -> Previ
             Source(name, one.table.num_rows, one.unreadable, one.whole, one.oldest, one.newest)
             for name, one in found.items()
         ),
-        complete_from=_complete_from(needed_windows(query, catalog), found),
+        complete_from=_complete_from(_needed(query, catalog), found),
         seconds=time.monotonic() - began,
     )
+
+
+def _needed(query: Query, catalog: Catalog) -> list[Input]:
+    """How far back results reach into each registered stream."""
+    inner = {one.stream.name: one for one in query.derived}
+    found: list[Input] = []
+    for item in needed_windows(query, catalog):
+        if item.stream not in inner:
+            found.append(item)
+            continue
+        derived = inner[item.stream]
+        further = [item.window.reach_us, _bucket_us(derived.query)]
+        for own in _needed(derived.query, catalog):
+            reach = [own.window.reach_us, *further]
+            known = [us for us in reach if us is not None]
+            window = Sliding(sum(known)) if len(known) == len(reach) else UNBOUNDED
+            found.append(Input(f"{item.alias}.{own.alias}", own.stream, window))
+    return found
+
+
+def _bucket_us(query: Query) -> int:
+    return 0 if query.grouping is None else query.grouping.bucket.size_us
 
 
 def _run(

@@ -24,6 +24,7 @@ from backend.topologies.models import Desired, Plan, Topology, TopologyQuery
 from jobs.protocol import check_key
 from optimizer.algebra.errors import InputError
 from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import registered_inputs
 
 BUDGET_SECONDS = 0.5
 """Of one round over a topology's queries; what does not fit comes first in the next round. A check that
@@ -105,7 +106,7 @@ def check_query(
     )
     try:
         (query,) = parse_versions([deployment.version], catalog).values()
-        streams = {source.stream for source in query.inputs}
+        streams = {source.stream for source in registered_inputs(query)}
         checked = None if light is None else light.newest.last_batch
         span = choose_span(ledger, query.name, streams, _answering(deployment), checked)
         if span is None:

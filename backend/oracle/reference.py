@@ -66,7 +66,7 @@ def reference(query: Query, catalog: Catalog, ledger: Ledger, span: Span) -> Ref
     Raises:
         CannotCheck: what they were made of is no longer there, or is too much.
     """
-    if query.branches:
+    if query.branches or query.derived:
         raise CannotCheck(
             "its results wait for what is absent, so they come in other batches than their tuples"
         )

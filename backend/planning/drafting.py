@@ -21,7 +21,7 @@ from optimizer.explain import marginal_cost, to_text
 from optimizer.explain.advice import Advice, advise
 from optimizer.explain.forecast import AddedStore, added_state
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.query import Query
+from optimizer.logical.query import Query, registered_inputs
 from optimizer.physical.rules import ProbeRule
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.settings import Method, PlannerSettings
@@ -156,7 +156,7 @@ def explain(query: Query, sql: str, registered: Registered, others: Others | Non
 def _marginal(query: Query, others: Others, registered: Registered) -> dict[str, object]:
     """What the query adds to the topology."""
     added = marginal_cost(_compared(others, registered), query)
-    streams = {source.stream for source in query.inputs}
+    streams = {source.stream for source in registered_inputs(query)}
     return {
         "topology": others.topology,
         "text": str(added),
@@ -219,8 +219,8 @@ def outlook(
 
     Raises `Infeasible`.
     """
-    catalog = registered.catalog
     alone = _alone(query, sql, registered, others)
+    catalog = alone.catalog
     compared = None if others is None else _compared(others, registered)
     added = added_state(compared, alone)
     beyond = {

@@ -12,7 +12,7 @@ from backend.planning.drafting import Others, Planning, Registered
 from backend.streams.queries import selectivities
 from backend.topologies.models import Topology, TopologyQuery
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.query import Query
+from optimizer.logical.query import Query, registered_inputs
 from optimizer.planner.batch_span import batch_span
 
 
@@ -58,7 +58,7 @@ def compared_with(query: Query, name: str | None) -> tuple[Topology, Others] | N
 def _comparable(query: Query, name: str | None) -> Topology | None:
     if name is not None:
         return Topology.objects.filter(name=name).first()
-    streams = {source.stream for source in query.inputs}
+    streams = {source.stream for source in registered_inputs(query)}
     sharing: dict[int, int] = {}
     rows = TopologyQuery.objects.filter(version__inputs__stream__name__in=streams)
     for topology_id, _ in rows.values_list("topology_id", "version__inputs__stream__name").distinct():

@@ -37,7 +37,7 @@ from optimizer.adaptation import (
     with_tasks,
 )
 from optimizer.adaptation.weighing import same_plan
-from optimizer.logical.query import Query
+from optimizer.logical.query import Query, registered_inputs
 from optimizer.lower.to_graph import graph_stream
 from optimizer.partitioning.matrix import keep_groups, with_groups
 from optimizer.physical.graph import PhysicalGraph
@@ -345,7 +345,7 @@ class Controller:
 
     def _batch_s(self, queries: Sequence[Query], learnt: LearntStatistics) -> float:
         """Seconds of event time that a full batch spans, by the rates that are known."""
-        streams = sorted({item.stream for query in queries for item in query.inputs})
+        streams = sorted({item.stream for query in queries for item in registered_inputs(query)})
         rates = [rate.expected for stream in streams if (rate := learnt.rate(stream)) is not None]
         return self._policy.batch_rows / sum(rates) if sum(rates) > 0 else 0.0
 
@@ -363,7 +363,7 @@ class Controller:
         """
         if not self._policy.evolves:
             return graph
-        used = {item.stream for query in self._workload.queries for item in query.inputs}
+        used = {item.stream for query in self._workload.queries for item in registered_inputs(query)}
         there = {stream.name for stream in graph.streams}
         more = tuple(graph_stream(stream) for stream in self._workload.catalog if stream.name in used - there)
         return replace(graph, streams=tuple(sorted((*graph.streams, *more), key=lambda s: s.name)))

@@ -22,7 +22,7 @@ from optimizer.algebra.expression import Expression, columns_of, inputs_of, rena
 from optimizer.algebra.render import to_sql
 from optimizer.logical.canonical_inputs import blank_ordinals, canonical_names, conjuncts, sort_key, stream_of
 from optimizer.logical.event_time.share import event_time_condition
-from optimizer.logical.query import Query
+from optimizer.logical.query import Query, derived_of
 from optimizer.statistics.defaults import DefaultStatistics
 from optimizer.statistics.interval import Interval
 from optimizer.statistics.observation.daily import Rate
@@ -185,6 +185,7 @@ def learn(
     memory = None if earlier is None else earlier.memory
     if isinstance(observed, ObservedStatistics):
         memory = observed if memory is None else memory.then(observed)
+    queries = (*queries, *(one.query for one in derived_of(queries)))
     streams = sorted({item.stream for query in queries for item in query.inputs})
     rates = [_rate(stream, declared, observed, memory, earlier) for stream in streams]
     predicates = _predicates(queries)

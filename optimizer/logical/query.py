@@ -185,3 +185,19 @@ def derived_of(queries: Iterable[Query]) -> tuple[Derived, ...]:
             for other in (*derived_of([one.query]), one):
                 found.setdefault(other.stream.name, other)
     return tuple(found.values())
+
+
+def registered_inputs(query: Query) -> tuple[Input, ...]:
+    """A query's inputs, with those of what it reads in place of derived streams.
+
+    Their aliases stand behind the one that they are read under: `busy.d`.
+    """
+    inner = {one.stream.name: one.query for one in query.derived}
+    found: list[Input] = []
+    for item in query.inputs:
+        if item.stream not in inner:
+            found.append(item)
+            continue
+        for own in registered_inputs(inner[item.stream]):
+            found.append(Input(f"{item.alias}.{own.alias}", own.stream, own.window))
+    return tuple(found)

@@ -224,7 +224,8 @@ class _Writer:
             inputs=(StoredInput(stream.name, stream.name, tuple(column for column, _ in stream.columns)),),
             partitioning=None,
             tasks=max(self.partners.tasks_of(item.stream) for item in query.inputs),
-            retention=(Sliding(stream.lag_us),),
+            # The next batch reads them from the commit of this one.
+            retention=(Sliding(0),),
         )
         self.stores[store.id] = store
         edges = tuple(

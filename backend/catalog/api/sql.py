@@ -53,6 +53,8 @@ class SqlValidate(APIView):
         )
         inputs = draft.query.inputs if draft.query else ()
         outputs = draft.query.outputs if draft.query else ()
+        derived = draft.query.derived if draft.query else ()
+        labels = {one.stream.name: one.stream.results.label for one in derived if one.stream.results}
         document = {
             "ok": draft.query is not None,
             "errors": [problem(error) for error in draft.errors],
@@ -64,7 +66,7 @@ class SqlValidate(APIView):
             "inputs": [
                 {
                     "alias": source.alias,
-                    "stream": source.stream,
+                    "stream": labels.get(source.stream, source.stream),
                     "window_ms": source.window.milliseconds,
                 }
                 for source in inputs

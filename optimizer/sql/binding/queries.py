@@ -13,6 +13,7 @@ from optimizer.algebra.expression import Column, Expression, inputs_of
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import TypeMismatch
 from optimizer.logical.catalog import Catalog
+from optimizer.logical.derived import derived_stream
 from optimizer.logical.grouping import Grouping
 from optimizer.logical.query import Derived, Input, Output, Query
 from optimizer.logical.stream import TimeColumn
@@ -23,6 +24,7 @@ from optimizer.sql.binding.groups.clauses import GroupReader
 from optimizer.sql.binding.groups.finality import never_final
 from optimizer.sql.binding.outer.branching import (
     JOIN_KINDS,
+    MOST_BRANCHES,
     JoinKind,
     Part,
     Unanswerable,
@@ -32,14 +34,15 @@ from optimizer.sql.binding.outer.branching import (
     with_partners,
 )
 from optimizer.sql.binding.outer.deadlines import unanswerable
-from optimizer.sql.binding.outer.subqueries import Asked, asked_in
+from optimizer.sql.binding.outer.subqueries import Asked, asked_in, read_first
 from optimizer.sql.binding.outer.versions import checked, refused
 from optimizer.sql.binding.scalar.expressions import Translator
 from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.binding.select_list import SelectList
 from optimizer.sql.binding.tables import Entry, read_entry
+from optimizer.sql.binding.union import united
 from optimizer.sql.grammar.places import SourceText, span_of
-from optimizer.sql.grammar.syntax import read_condition
+from optimizer.sql.grammar.syntax import read_condition, selects_of
 
 MOST_INPUTS = 32
 """Streams of one query with those of its views: so many are planned in seconds, twice as many in a minute."""
@@ -324,18 +327,15 @@ class Reader:
         if not isinstance(table, exp.Subquery):
             return read_entry(table, self._scope, self._inputs, self._registered, self._views)
         alias = table.args["alias"].this
-        if not isinstance(table.this, exp.Select):
-            raise self._text.error(span_of(table), "unsupported", "UNION ALL in FROM", "one SELECT")
-        inside = Reader(self._text, self._registered, self._views)
-        view = inside.read(table.this, alias.name)
+        view, readers = read_query(self._text, table.this, alias.name, self._registered, self._views)
         if view is None:
-            first, *others = inside.errors
+            first, *others = (error for inside in readers for error in inside.errors)
             self.errors += others
             raise first
         named = exp.Table(this=alias)
         named.meta["window"] = table.meta.get("window")
         entry = read_entry(named, self._scope, self._inputs, self._registered, {}, view)
-        if inside._meant.issuperset(item.alias for item in view.inputs):
+        if len(readers) == 1 and readers[0]._meant.issuperset(item.alias for item in view.inputs):
             self._meant |= entry.source.inputs
         return entry
 
@@ -362,6 +362,8 @@ class Reader:
             found, expected = "EXISTS or IN inside a subquery", "one level of subqueries"
             self.errors.append(self._text.error(span_of(node), "subquery", found, expected))
             return
+        if subquery.select.args.get("group") is not None:
+            subquery = read_first(subquery)
         inside = Reader(self._text, self._registered, self._views, self)
         inside.errors += refused_clauses(subquery.select, self._text, asked=True)
         inside._read_from(subquery.select)
@@ -420,6 +422,43 @@ class Reader:
         found = f"no predicate between {' and '.join(f'({part})' for part in named)}"
         joining = "a join predicate, or CROSS JOIN" if second else "a condition that joins the subquery"
         self.errors.append(self._text.error(place, "unconnected", found, joining))
+
+
+def read_query(
+    text: SourceText, node: exp.Expr, name: str, catalog: Catalog, views: Mapping[str, Query]
+) -> tuple[Query | None, list[Reader]]:
+    """Read SELECTs that UNION ALL joins; the query is None with errors of their readers.
+
+    Raises `InputError` for what is wrong with all of them together.
+    """
+    selects = selects_of(text, node)
+    readers = [Reader(text, catalog, views) for _ in selects]
+    read = [reader.read(select, name) for reader, select in zip(readers, selects, strict=True)]
+    parts = [part for part in read if part is not None]
+    if len(parts) < len(selects):
+        return None, readers
+    if len(parts) == 1:
+        return parts[0], readers
+    inputs = sum(len(part.inputs) for part in parts)
+    cases = sum(len(part.branches) or 1 for part in parts)
+    # All parts are planned together: what bounds one query bounds them.
+    if inputs > MOST_INPUTS:
+        found, expected = f"{inputs} streams", f"at most {MOST_INPUTS} in a query and its views"
+        raise text.error(None, "too-many-inputs", found, expected)
+    if cases > MOST_BRANCHES:
+        found, expected = f"outer joins of {cases} cases", f"at most {MOST_BRANCHES} in a query"
+        raise text.error(None, "unsupported", found, expected)
+    return united(name, [_single(part, catalog) for part in parts], selects, text), readers
+
+
+def _single(part: Query, catalog: Catalog) -> Query:
+    """A part of UNION ALL as combinations: groups are read as a stream of results."""
+    if part.grouping is None:
+        return part
+    found = derived_stream(part, catalog)
+    alias = found.stream.name
+    outputs = tuple(Output(o.name, Column(alias, o.name, o.expression.type)) for o in part.outputs)
+    return Query(part.name, (Input(alias, alias),), (), outputs, derived=(found,))
 
 
 def _qualified(alias: str, identifier: exp.Expr) -> exp.Column:

@@ -76,6 +76,15 @@ QUERIES = {
         "q": "SELECT TUMBLE(RESULT_TIME(), INTERVAL 10 SECONDS) AS t, COUNT(*) AS n, "
         "SUM(x) AS s FROM v GROUP BY 1",
     },
+    "a union in WITH": {
+        "q": "WITH v AS (SELECT at, k, x FROM a UNION ALL SELECT at, k, x FROM b) "
+        "SELECT v.x, c.x AS y FROM v [RANGE 5 SECONDS], c [RANGE 5 SECONDS] WHERE v.k = c.k",
+    },
+    "a union of groups": {"q": f"SELECT at AS t, k, x FROM b UNION ALL {COUNTED}"},
+    "IN of groups": {
+        "q": "SELECT b.x, b.at FROM b [RANGE 30 SECONDS] WHERE b.k IN (SELECT k FROM a "
+        "GROUP BY TUMBLE(at, INTERVAL 10 SECONDS), k HAVING COUNT(*) > 1)",
+    },
     "a subquery in FROM": {
         "q": f"SELECT b.x, s.n FROM b [RANGE 20 SECONDS] JOIN ({COUNTED}) [RANGE 10 SECONDS] AS s "
         "ON b.k = s.k",

@@ -46,14 +46,18 @@ UNUSABLE: dict[str, str] = {
     "union all of too many streams": " UNION ALL ".join(
         ["SELECT d.at FROM departures d, weather w WHERE d.origin = w.origin"] * 17
     ),
-    "union all in from": "SELECT x.at FROM (SELECT at FROM departures UNION ALL SELECT at FROM weather) x",
+    "union all in from with a mistake": (
+        "SELECT x.at FROM (SELECT at FROM departures UNION ALL SELECT ad FROM weather) x"
+    ),
     "union all in in": (
         "SELECT at FROM departures [RANGE 1 HOUR] WHERE origin IN "
         "(SELECT origin FROM weather UNION ALL SELECT dest FROM departures)"
     ),
     "union all in order": "SELECT at FROM departures UNION ALL SELECT at FROM weather ORDER BY at",
     "union all in brackets": "SELECT at FROM departures UNION ALL (SELECT at FROM weather)",
-    "union all of groups": ("SELECT at FROM departures UNION ALL SELECT w.at FROM weather w GROUP BY w.at"),
+    "union all of groups without a bucket": (
+        "SELECT origin FROM departures UNION ALL SELECT w.origin FROM weather w GROUP BY w.origin"
+    ),
     "except": "SELECT at FROM departures EXCEPT SELECT at FROM weather",
     "union": "SELECT at FROM departures UNION SELECT at FROM weather",
     "from first": "FROM departures",

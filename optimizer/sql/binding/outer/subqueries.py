@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from optimizer.algebra.expression import Expression, Literal
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import call
+
+GROUPS = "groups"
+"""What a subquery with groups is called beside its streams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +45,20 @@ def asked_in(node: exp.Expr) -> Asked | None:
     if query is not None and isinstance(select := query.unnest(), exp.Select):
         return Asked(select, present, node.this)
     return None
+
+
+def read_first(asked: Asked) -> Asked:
+    """The same question to the results of a subquery with groups, which are answered first."""
+    inner = asked.select
+    outputs: list[exp.Expr] = [exp.Star()]
+    if asked.member is not None and inner.expressions:
+        first = inner.expressions[0]
+        named = first if isinstance(first, exp.Alias) else exp.alias_(first.copy(), GROUPS, quoted=True)
+        if named is not first:
+            inner = inner.copy()
+            inner.set("expressions", [named, *inner.expressions[1:]])
+        outputs = [exp.column(exp.to_identifier(named.alias, quoted=True))]
+    table = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(GROUPS, quoted=True)))
+    select = exp.Select(expressions=outputs)
+    select.set("from_", exp.From(this=table))
+    return replace(asked, select=select)
