@@ -83,10 +83,18 @@ def _with_end(view: Query, bucket: Bucket) -> Query:
 
 
 def _bucket_columns(view: Query, bucket: Bucket) -> Iterator[TimeColumn]:
+    start = Column(GROUP, bucket.key, ColumnType.TIMESTAMP)
     for output in view.outputs:
-        if output.expression == Column(GROUP, bucket.key, ColumnType.TIMESTAMP):
-            step_us = bucket.slide_us or bucket.size_us
-            yield TimeColumn(output.name, bucket.size_us, bucket.size_us, step_us)
+        later_us = 0
+        match output.expression:
+            case Call("add", (first, Literal(value=int(us), type=ColumnType.INTERVAL))) if first == start:
+                later_us = us
+            case other if other != start:
+                continue
+        before_us = bucket.size_us - later_us
+        # Only beginnings are counted as buckets are.
+        step_us = 0 if later_us else bucket.slide_us or bucket.size_us
+        yield TimeColumn(output.name, before_us, before_us, step_us)
 
 
 # Combinations

@@ -86,6 +86,8 @@ def choose_slices(
 def slice_all(graph: PhysicalGraph, slices: Slices) -> PhysicalGraph:
     """Slice every base store that can be and is kept once, whatever it costs (tests)."""
     held = {hold.store for hold in graph.holds}
+    # Where results wait for the next batch nobody looks for event times.
+    held |= {stream.derived.store for stream in graph.derived if stream.derived is not None}
     return with_slices(
         graph,
         {

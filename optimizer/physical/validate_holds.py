@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from optimizer.algebra.expression import Column, Expression, columns_of
 from optimizer.logical.canonical_inputs import stream_of
 from optimizer.physical.elements import fault
-from optimizer.physical.graph import Edge, GraphStore, Hold, PhysicalGraph, Slices
+from optimizer.physical.graph import Edge, GraphStore, GraphStream, Hold, PhysicalGraph, Slices
 from optimizer.physical.rules import (
     AggregateRule,
     DueRule,
@@ -54,6 +54,8 @@ class _HoldChecker:
     def check(self) -> None:
         for hold in self.graph.holds:
             self._check_hold(hold)
+        for stream in self.graph.derived:
+            self._check_derived(stream)
         for store in self.graph.stores:
             self._check_store(store)
         for rule in self.graph.rules:
@@ -112,6 +114,28 @@ class _HoldChecker:
         ]
         if len(ends) != 1 or isinstance(ends[0], AggregateRule) != (hold.groups is not None):
             fault(hold.name, f"is finished by {len(ends)} rules of its kind, expected one")
+
+    def _check_derived(self, stream: GraphStream) -> None:
+        """Check that all results of a derived stream's query wait for the next batch once."""
+        assert stream.derived is not None
+        store = self.stores.get(stream.derived.store)
+        if store is None or [item.stream for item in store.inputs] != [stream.name]:
+            fault(stream.name, f"has no store of results: {stream.derived.store}")
+        if store.partitioning is not None or {*store.inputs[0].columns} != {n for n, _ in stream.columns}:
+            fault(store.id, f"does not keep all columns of {stream.name} wherever there is room")
+        leaves = Counter(
+            rule.id
+            for rule in self.graph.rules
+            if not isinstance(rule, StoreRule)
+            for leaf in rule.emits
+            if leaf.query == stream.name
+        )
+        if not leaves or leaves != Counter(rule for rule, _ in stream.derived.edges):
+            fault(stream.name, "is not sent to once from each of the leaves that find its tuples")
+        for rule, edge in stream.derived.edges:
+            there = self.edges.get(edge)
+            if there is None or (there.origin, there.target) != (rule, store.id):
+                fault(edge, f"does not lead from {rule} to the results of {stream.name}")
 
     def _check_store(self, store: GraphStore) -> None:
         if not isinstance(store.partitioning, Slices):

@@ -121,6 +121,8 @@ class Reader:
         own = frozenset().union(*(source.inputs for source in self._scope.sources))
         # What an as-of join finds is never the newest of a combination, and may be of any age.
         times = {alias: time for alias, time in self._times.items() if alias in own - self._found}
+        if self._scope.broken and not times:
+            return None, []  # What is wrong in FROM was told.
         translator = GroupTranslator(self._scope, self._registered.functions, times)
         outputs = SelectList(self._text, self._scope, translator, self._report).outputs(select)
         if self.errors or not times:

@@ -134,7 +134,7 @@ def answer(
     reader = None
     if setup.files is not None:
         reader = files_of(graph, workload.arrivals, setup.files, folder / "files")
-    used = [stream.name for stream in graph.streams]
+    used = [stream.name for stream in graph.sources]
     policy = CompactionPolicy(fan=2, smallest_rows=8, spans_per_retention=4)
     topology = Topology(graph, folder, policy, setup.share_bytes)
     accepted: dict[str, list[Arrival]] = {name: [] for name in workload.streams}
@@ -170,8 +170,9 @@ def answer(
             if number == setup.uncommitted:
                 topology.die_in(tables)
             topology.feed(tables, ended=used if end == setup.batches[-1] else ())
-        if any(query.branches for query in parsed(workload.queries, workload.catalog)):
-            # What waits falls due at the end.
+        queries = parsed(workload.queries, workload.catalog)
+        # What waits falls due at the end, tier by tier.
+        for _ in range(max((1 + 2 * q.tier for q in queries if q.branches or q.derived), default=0)):
             topology.feed({})
     # The letter of an expression that raised is of a tuple that was accepted.
     dead = sum(letters["expression"].null_count for letters in topology.dead)

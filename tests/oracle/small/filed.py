@@ -31,7 +31,7 @@ def files_of(graph: PhysicalGraph, arrivals: Sequence[Arrival], form: FileForm, 
     A stream that CSV cannot tell exactly (an empty text beside NULL, bytes, years beyond 9999) is written as
     Parquet.
     """
-    streams: Mapping[str, GraphStream] = {stream.name: stream for stream in graph.streams}
+    streams: Mapping[str, GraphStream] = {stream.name: stream for stream in graph.sources}
     for name in streams:
         own = [a for a in arrivals if a.stream == name]
         (folder / "data" / name).mkdir(parents=True)
@@ -40,7 +40,7 @@ def files_of(graph: PhysicalGraph, arrivals: Sequence[Arrival], form: FileForm, 
             _write_csv(own, folder / "data" / name / "0.csv", chance)
         else:
             _write_parquet(own, folder / "data" / name / "0.parquet", chance)
-    found = {f.stream: f for f in find_inputs(folder / "data", graph.streams, folder / "staging")}
+    found = {f.stream: f for f in find_inputs(folder / "data", graph.sources, folder / "staging")}
 
     def rows(name: str, first: int, end: int) -> pa.Table:
         (file,) = found[name].files

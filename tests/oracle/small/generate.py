@@ -8,6 +8,7 @@ from functools import partial
 
 from optimizer.algebra.types import ColumnType
 from tests.oracle.small.as_of import AS_OF, with_as_of
+from tests.oracle.small.derived import with_reader
 from tests.oracle.small.grammar import (
     COLUMNS,
     MOMENTS,
@@ -70,6 +71,8 @@ def generate(seed: int, plain: bool = False) -> SmallWorkload:
             queries = (replace(first, also=second), second, *others)
     elif not plain and (groups := dice(f"groups {seed}", plain)).random() < 0.35:
         queries = tuple(grouped(groups, query) for query in queries)
+        if (readers := dice(f"readers {seed}", plain)).random() < 0.5:
+            queries = tuple(with_reader(readers, query, streams) for query in queries)
     workload = SmallWorkload(streams, lateness_us, arrivals, queries)
     if not plain and (versions := dice(f"versions {seed}", plain)).random() < 0.2:
         return _with_table(versions, workload, pools, times)

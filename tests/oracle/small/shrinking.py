@@ -100,7 +100,9 @@ def _conditions(case: Case) -> Iterator[Case]:
             yield replace(query, predicates=(*query.predicates[:n], *query.predicates[n + 1 :]))
         if query.also is not None:
             yield replace(query, also=None)
-        for simpler in () if query.grouped is None else query.grouped.simpler():
+        if query.reading is not None:
+            yield replace(query, reading=None)
+        for simpler in () if query.grouped is None or query.reading is not None else query.grouped.simpler():
             yield replace(query, grouped=simpler)
         for n in range(len(query.outputs)):
             if len(query.outputs) > 1:

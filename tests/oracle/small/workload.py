@@ -12,6 +12,7 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from tests.oracle.small import grouped, joined
 from tests.oracle.small.as_of import AS_OF
+from tests.oracle.small.derived import Reading
 from tests.oracle.small.grammar import COLUMNS, Term
 from tests.oracle.small.grouped import Grouped
 from tests.oracle.small.values import ARROW, SECOND_US
@@ -65,6 +66,8 @@ class SmallQuery:
     grouped: Grouped | None = None
     also: SmallQuery | None = None
     """What UNION ALL adds."""
+    reading: Reading | None = None
+    """What a query does with its groups, if they are only read."""
 
     @property
     def is_joined(self) -> bool:
@@ -75,6 +78,7 @@ class SmallQuery:
         """As Millrace reads it."""
         plain = joined.text(self) if self.is_joined else self._text()
         own = plain if self.grouped is None else grouped.text(self, plain)
+        own = own if self.reading is None else self.reading.text(own)
         return own if self.also is None else f"{own} UNION ALL {self.also.text()}"
 
     def _text(self) -> str:
@@ -90,6 +94,9 @@ class SmallQuery:
         """As DuckDB answers it. Tables have the event time in microseconds too, as `@us`."""
         if self.also is not None:
             return f"{replace(self, also=None).reference()} UNION ALL {self.also.reference()}"
+        if self.reading is not None and self.grouped is not None:
+            inner = replace(self, reading=None).reference()
+            return self.reading.reference(inner, self.grouped.size_us)
         if self.grouped is not None:
             return grouped.reference(self, grouped.inner(self).reference())
         if self.is_joined:

@@ -71,6 +71,18 @@ QUERIES = {
         "q": "SELECT o.n, p.n AS m, o.begins FROM v AS o, v AS p WHERE o.k = p.k "
         "AND p.begins = o.begins + INTERVAL 10 SECONDS",
     },
+    "the end of the bucket": {
+        "q": "SELECT b.x, b.at, m.ends FROM b JOIN (SELECT MAX(x) AS most, "
+        "TUMBLE(at, INTERVAL 10 SECONDS) + INTERVAL 10 SECONDS AS ends FROM b "
+        "GROUP BY TUMBLE(at, INTERVAL 10 SECONDS)) AS m ON b.x = m.most "
+        "WHERE b.at BETWEEN m.ends - INTERVAL 10 SECONDS AND m.ends",
+    },
+    "all that have the most": {
+        "q": "WITH counted AS (SELECT HOP(at, INTERVAL 2 SECONDS, INTERVAL 10 SECONDS) AS begins, k, "
+        "COUNT(*) AS n FROM a GROUP BY 1, 2), "
+        "most AS (SELECT begins, MAX(n) AS n FROM counted GROUP BY begins) "
+        "SELECT c.begins, c.k, c.n FROM counted AS c JOIN most AS m ON c.begins = m.begins AND c.n >= m.n",
+    },
     "a union": {
         "v": "SELECT at, k, x FROM a UNION ALL SELECT at, k, x FROM b WHERE x > 2",
         "q": "SELECT TUMBLE(RESULT_TIME(), INTERVAL 10 SECONDS) AS t, COUNT(*) AS n, "
