@@ -74,7 +74,7 @@ def complete_since(
 
 
 def _results_from(graph: PhysicalGraph, name: str, complete: Mapping[str, int | None]) -> int | None:
-    """Since when a query has all results of the others that it reads, and what they are joined with."""
+    """Since when a query has all results of the others that it reads."""
     asked = next(query for query in graph.queries if query.name == name)
     derived = {stream.name for stream in graph.derived}
     read = [one for item in asked.inputs if item.stream in derived for one in [complete.get(item.stream)]]

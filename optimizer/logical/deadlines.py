@@ -151,9 +151,9 @@ def time_of(item: Input, catalog: Catalog) -> Column:
 
 
 def written_time(item: Input, catalog: Catalog) -> Column | None:
-    """The event time of an input as a text may name it, or a column that it follows; None if there is none.
+    """The event time of an input, or a column that it follows, as a text may name it.
 
-    Nobody can name a derived stream's.
+    None if there is none: a derived stream's has no name.
     """
     results = catalog[item.stream].results
     if results is None:

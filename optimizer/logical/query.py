@@ -188,7 +188,7 @@ def derived_of(queries: Iterable[Query]) -> tuple[Derived, ...]:
 
 
 def registered_inputs(query: Query) -> tuple[Input, ...]:
-    """A query's inputs, with those of what it reads in place of derived streams.
+    """A query's inputs, with those of what it reads for derived streams.
 
     Their aliases stand behind the one that they are read under: `busy.d`.
     """

@@ -429,7 +429,9 @@ class Reader:
 def read_query(
     text: SourceText, node: exp.Expr, name: str, catalog: Catalog, views: Mapping[str, Query]
 ) -> tuple[Query | None, list[Reader]]:
-    """Read SELECTs that UNION ALL joins; the query is None with errors of their readers.
+    """Read SELECTs that UNION ALL joins.
+
+    The query is None with errors of their readers.
 
     Raises `InputError` for what is wrong with all of them together.
     """

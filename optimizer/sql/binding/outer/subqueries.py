@@ -48,7 +48,7 @@ def asked_in(node: exp.Expr) -> Asked | None:
 
 
 def read_first(asked: Asked) -> Asked:
-    """The same question to the results of a subquery with groups, which are answered first."""
+    """The same question to the results of a subquery with groups."""
     inner = asked.select
     outputs: list[exp.Expr] = [exp.Star()]
     if asked.member is not None and inner.expressions:
