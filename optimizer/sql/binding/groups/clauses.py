@@ -203,13 +203,13 @@ class GroupReader:
         named = {column.input: column for column in self._columns}
         # The event time of a derived stream has no name that a text may use.
         shown = named.get(first.input) if first.name == TIME else first
-        time = "RESULT_TIME()" if shown is None else to_sql(shown)
+        example = "RESULT_TIME()" if shown is None else to_sql(shown)
         words, span = "an aggregate", span_of(select.expressions[0])
         for clause, told, token in _CLAUSES:
             if select.args.get(clause):
                 words, span = told, keyword_span(self._text, frozenset({token}))
         where = "the outputs" if words == "DISTINCT" else "the keys of GROUP BY"
-        expected = f"a bucket of event time among {where}, such as TUMBLE({time}, INTERVAL 1 MINUTE)"
+        expected = f"a bucket of event time among {where}, such as TUMBLE({example}, INTERVAL 1 MINUTE)"
         self._report(self._text.error(span, "no-bucket", f"{words} without an end", expected))
         return None
 
