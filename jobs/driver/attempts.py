@@ -32,8 +32,8 @@ from jobs.sources.connector import Descriptor
 from jobs.sources.halves import halves
 from jobs.sources.planner import PlannedBatch
 from jobs.sources.redis import RedisEntries
-from jobs.storage.disk import delete_if_there
 from jobs.sources.results import found_before
+from jobs.storage.disk import delete_if_there
 from jobs.worker.executor import Executor
 from jobs.worker.set_aside import Aside, Describe
 from jobs.worker.task import BatchContext
