@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jobs.cli.last_words import tell
-from jobs.cli.options import MEMORY, STATE, Parser, add_test_options, count, duration_us, tasks
+from jobs.cli.options import MEMORY, STATE, Parser, add_test_options, count, duration_us, tasks, weight
 from jobs.cli.replay_options import add_replay_options
 from jobs.cli.told_by_spark import refusal
 from jobs.sinks.connector import sink_connectors
@@ -85,6 +85,13 @@ def _parser() -> Parser:
     )
     running.add_argument(
         "--trigger-ms", type=count, default=500, metavar="MS", help="least time between batches"
+    )
+    running.add_argument(
+        "--storage-weight",
+        type=weight,
+        default=1.0,
+        metavar="W",
+        help="probe tuples that keeping a tuple for a second is worth when join matrices take shape",
     )
     running.add_argument(
         "--idle-timeout", type=duration_us, default=30_000_000, metavar="DURATION",

@@ -18,6 +18,7 @@ from jobs.protocol import (
     BatchCompleted,
     BatchFailed,
     BatchGivenUp,
+    CoreUse,
     DeployRefused,
     EpochCompleted,
     Heartbeat,
@@ -26,6 +27,8 @@ from jobs.protocol import (
     JobStopped,
     PlanSwitched,
     QErrorMetrics,
+    ShapeChange,
+    ShapesChanged,
 )
 from jobs.protocol.metrics import StorePoint, values
 
@@ -72,6 +75,20 @@ class SwitchPoint(BaseModel, frozen=True, extra="forbid"):
     epoch: int
     batch: int
     cause: str
+    moved: int = 0
+    seconds: float = 0.0
+
+
+class ShapePoint(BaseModel, frozen=True, extra="forbid"):
+    """Grids that took another shape while their plan stayed."""
+
+    at: datetime
+    plan_id: str
+    epoch: int
+    batch: int
+    stores: dict[str, ShapeChange]
+    moved: int
+    seconds: float
 
 
 class GivenUp(BaseModel, frozen=True, extra="forbid"):
@@ -103,6 +120,7 @@ class EpochPoint(BaseModel, frozen=True, extra="forbid"):
     event_seconds: float
     sent: int
     q_error: QErrorMetrics | None
+    total_cores: CoreUse | None = None
 
 
 class LiveState(BaseModel, frozen=True, extra="forbid"):
@@ -120,6 +138,8 @@ class LiveState(BaseModel, frozen=True, extra="forbid"):
     store_history: tuple[StoresPoint, ...] = ()
     """Oldest first, of the newest run only."""
     switches: tuple[SwitchPoint, ...] = ()
+    """Oldest first."""
+    shapes: tuple[ShapePoint, ...] = ()
     """Oldest first."""
     given_up: GivenUp | None = None
     """The batch that waits for another plan; None if none does."""
@@ -197,6 +217,8 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
                 "plan_id": event.plan_id,
                 "epoch": event.epoch,
             }
+        case ShapesChanged():
+            return {"shapes": _put(state.shapes, "batch", _picked(ShapePoint, event), SWITCHES_KEPT)}
         case BatchFailed():
             return {"failed_batch": _picked(FailedBatch, event)}
         case BatchGivenUp():

@@ -8,6 +8,8 @@ planned for it, and the new plan takes over at a batch boundary if it repays the
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 
 import polars as pl
@@ -36,7 +38,8 @@ from optimizer.adaptation import (
 from optimizer.adaptation.saving import saved_cost, settled_after_us
 from optimizer.adaptation.weighing import same_plan
 from optimizer.algebra.errors import Infeasible, InputError
-from optimizer.estimate import estimate
+from optimizer.estimate import estimate, expected_cores
+from optimizer.partitioning.matrix import keep_groups, with_groups
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.statistics import (
     DefaultStatistics,
@@ -130,13 +133,15 @@ def _claim(topology: Topology, epoch: EpochCompleted) -> bool:
 
 def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
     assert topology.plan is not None
-    running = PhysicalGraph.from_json(topology.plan.graph, f"plan {topology.plan.plan_id}")
+    deployed_graph = PhysicalGraph.from_json(topology.plan.graph, f"plan {topology.plan.plan_id}")
+    running = in_shapes(deployed_graph, epoch.shapes)
     catalog = load_catalog()
     deployed = revisions.deployed_queries(topology)
     registered = drafting.registered_statistics(catalog, selectivities())
     queries = revisions.parse_deployed(deployed, catalog)
+    # What was counted is told by the plan's own stores, of whatever shapes they were.
     observed = observe(
-        running,
+        deployed_graph,
         Measured(
             epoch.event_seconds, epoch.accepted, epoch.edges, epoch.held, {}, epoch.rules, epoch.until_us
         ),
@@ -154,14 +159,15 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
         resized = resize(tasks, found, fixed, int(settings.MILLRACE_PARALLELISM))
     tasks |= {one.stream: one.after for one in resized}
     made = revisions.plan_deployed(topology, deployed, learnt, revisions.running_plan(topology.plan), tasks)
+    made = replace(made, graph=keep_groups(made.graph, running))
     if same_plan(made.graph, running):
-        _expect(topology, running, learnt, registered)
+        _expect(topology, deployed_graph, learnt, registered, epoch)
         return False
     cause, saving = "; ".join(map(str, resized)), None
     if not resized:
         weighed = weigh(running, made.graph, learnt, made.options, epoch.event_seconds, HORIZON_SECONDS)
         if not weighed.worthwhile:
-            _expect(topology, running, learnt, registered)
+            _expect(topology, deployed_graph, learnt, registered, epoch)
             return False
         saving = weighed.saving
         before = drafting.read_learnt(topology.plan.learnt) or learn(queries, registered)
@@ -191,6 +197,12 @@ def _evaluate(topology: Topology, epoch: EpochCompleted) -> bool:
     return bool(adopted)
 
 
+def in_shapes(graph: PhysicalGraph, shapes: Mapping[str, Sequence[int]]) -> PhysicalGraph:
+    """The plan with its grids in the shapes that a job tells of."""
+    stores = {store.id for store in graph.stores}
+    return with_groups(graph, {store: tuple(rows) for store, rows in shapes.items() if store in stores})
+
+
 def _tell_saving(
     plan: PlanRecord, running: PhysicalGraph, epoch: EpochCompleted, observed: ObservedStatistics
 ) -> None:
@@ -213,12 +225,30 @@ def _tell_saving(
 
 
 def _expect(
-    topology: Topology, running: PhysicalGraph, learnt: LearntStatistics, registered: StatisticsProvider
+    topology: Topology,
+    running: PhysicalGraph,
+    learnt: LearntStatistics,
+    registered: StatisticsProvider,
+    epoch: EpochCompleted,
 ) -> None:
-    """Tell the job what its plan is expected to do from now on, so that pages show it."""
+    """Tell the job what its plan is expected to do from now on, so that pages show it.
+
+    Batches are expected to span as much event time as those of the epoch did.
+    """
     assert topology.plan is not None
-    found = estimate(
-        running, LayeredStatistics((learnt.coming, registered, DefaultStatistics())), HORIZON_SECONDS
+    known = LayeredStatistics((learnt.coming, registered, DefaultStatistics()))
+    found = estimate(running, known, HORIZON_SECONDS)
+    batch_s = epoch.event_seconds / (epoch.last_batch - epoch.first_batch + 1)
+    coefficients = topology.planner_settings.options().coefficients
+    cores = expected_cores(running, known, coefficients, batch_s, HORIZON_SECONDS)
+    send_control(
+        topology.name,
+        Expect(
+            plan_id=topology.plan.plan_id,
+            rates=found.edges | found.rules,
+            stores=found.stores,
+            cores=cores.elements,
+            total_cores=cores.total,
+            batch_s=batch_s,
+        ),
     )
-    rates = found.edges | found.rules
-    send_control(topology.name, Expect(plan_id=topology.plan.plan_id, rates=rates, stores=found.stores))

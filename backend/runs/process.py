@@ -77,6 +77,7 @@ def launch(run: Run, plan: Plan) -> Launched:
         *("--checkpoint", str(home / "checkpoint")),
         *("--plan", str(plan_file)),
         *run.job_settings.arguments,
+        *("--storage-weight", str(topology.planner_settings.storage_weight)),
         *("--most-combinations", str(int(settings.MILLRACE_MAX_COMBINATIONS))),
         *(() if run.memory_limit_bytes is None else ("--memory-limit", str(run.memory_limit_bytes))),
         *(("--out", str(result_files(topology.name))) if settings.MILLRACE_RESULT_FILES else ()),

@@ -25,6 +25,7 @@ from jobs.protocol import (
     JobStarted,
     JobStopped,
     PlanSwitched,
+    ShapesChanged,
     entry_order,
 )
 
@@ -100,7 +101,7 @@ def _record(topology: Topology, entry: str, event: AnyEvent) -> None:
                 },
             )
             _activate(topology, event.plan_id)
-        case EpochCompleted() | BatchFailed():
+        case EpochCompleted() | ShapesChanged() | BatchFailed():
             # The pages' state holds them; planning again reads epochs from Redis.
             pass
         case DeployRefused():

@@ -247,7 +247,12 @@ def _send_plan(topology: Topology, run: Run) -> None:
 
 
 def _deploy(topology: Topology, plan: Plan) -> None:
-    send_control(topology.name, Deploy(plan_id=plan.plan_id, graph=json.loads(plan.graph), cause=plan.cause))
+    weight = topology.planner_settings.storage_weight
+    graph = json.loads(plan.graph)
+    send_control(
+        topology.name,
+        Deploy(plan_id=plan.plan_id, graph=graph, cause=plan.cause, storage_weight=weight),
+    )
     ids = {"topology": topology.name, "plan": plan.plan_id}
     log.info("topology %s: told its job to run plan %s", topology, plan.plan_id, extra=ids)
 

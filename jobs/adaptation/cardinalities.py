@@ -1,4 +1,4 @@
-"""Count what a replay's stores received and will receive with the next batch.
+"""Count what a topology's stores received and will receive with the next batch.
 
 These are the statistics of `optimizer.partitioning.matrix`.
 
@@ -10,7 +10,7 @@ source has planned it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jobs.plan.event_time import oldest_inside
 from jobs.protocol.metrics import newest
@@ -20,14 +20,30 @@ from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import GraphStore, PhysicalGraph
 from optimizer.physical.rules import ProbeRule, SourceRule, StoreRule
 
+MOST_STEPS = 256
+"""Of a stream; beyond that neighbours are taken together, so that tuples leave a 128th of the window late."""
+
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class Step:
     """What a stream's store received in a batch, or in all batches up to one."""
 
     newest_us: int | None
     """Newest event time by then."""
     received: Cardinality
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """All that `Cardinalities` knows, for a checkpoint."""
+
+    newest_us: int | None = None
+    steps: dict[str, list[Step]] = field(default_factory=dict)
+    """By stream."""
+    keeping: dict[str, float] = field(default_factory=dict)
+    """By stream, what keeping its tuples cost in the last batch."""
+    shares: dict[str, float] = field(default_factory=dict)
+    """By edge, tuples sent for each tuple of the stream that they start from, when it last had any."""
 
 
 class Cardinalities:
@@ -37,16 +53,21 @@ class Cardinalities:
     away than the store's retention, without one for ever. Keeping one tuple for a second costs
     `storage_weight` probe tuples, which makes tuples to keep larger than those to compare (Squall's relative
     tuple sizes, section 4.2.2).
+
+    Arguments: that weight; what was counted before.
     """
 
-    def __init__(self, storage_weight: float) -> None:
-        self._storage_weight = storage_weight
-        self._newest_us: int | None = None
-        self._steps: dict[str, list[_Step]] = {}
-        self._keeping: dict[str, float] = {}
-        """By stream, what keeping its tuples cost in the last batch."""
-        self._shares: dict[str, float] = {}
-        """By edge, tuples sent for each tuple of the stream that they start from, when it last had any."""
+    def __init__(self, storage_weight: float, counted: Counted | None = None) -> None:
+        counted = counted or Counted()
+        self.storage_weight = storage_weight
+        self._newest_us = counted.newest_us
+        self._steps = dict(counted.steps)
+        self._keeping = dict(counted.keeping)
+        self._shares = dict(counted.shares)
+
+    @property
+    def counted(self) -> Counted:
+        return Counted(self._newest_us, self._steps, self._keeping, self._shares)
 
     def add(self, line: BatchLine, graph: PhysicalGraph) -> dict[str, Cardinality]:
         """Count a batch that is committed; returns what counts at its end.
@@ -60,14 +81,16 @@ class Cardinalities:
         seconds = 0.0 if self._newest_us is None or latest is None else (latest - self._newest_us) / 1e6
         found: dict[str, Cardinality] = {}
         for stream, store in grids_by_stream(graph).items():
-            self._keeping[stream] = self._storage_weight * counts.held.get(store.id, 0) * seconds
+            self._keeping[stream] = self.storage_weight * counts.held.get(store.id, 0) * seconds
             now = _received(graph, store, counts.edges, self._keeping[stream])
-            steps = [*self._counting(stream, store), _Step(latest, now)]
+            steps = [*self._counting(stream, store), Step(latest, now)]
             found[stream] = _total(steps)
             # What never leaves needs no steps to leave by.
             forever = not store.retention[0].is_bounded
-            self._steps[stream] = [_Step(latest, found[stream])] if forever else steps
-        for edge, start in _starts(graph).items():
+            self._steps[stream] = [Step(latest, found[stream])] if forever else _few(steps)
+        starts = _starts(graph)
+        self._shares = {edge: share for edge, share in self._shares.items() if edge in starts}
+        for edge, start in starts.items():
             if counts.accepted.get(start, 0) > 0:
                 self._shares[edge] = counts.edges.get(edge, 0) / counts.accepted[start]
         self._newest_us = latest
@@ -92,13 +115,13 @@ class Cardinalities:
             stream: _total(
                 [
                     *self._counting(stream, store),
-                    _Step(None, _received(graph, store, coming, self._keeping.get(stream, 0.0))),
+                    Step(None, _received(graph, store, coming, self._keeping.get(stream, 0.0))),
                 ]
             )
             for stream, store in grids_by_stream(graph).items()
         }
 
-    def _counting(self, stream: str, store: GraphStore) -> list[_Step]:
+    def _counting(self, stream: str, store: GraphStore) -> list[Step]:
         """The steps whose tuples still count in a batch that begins now."""
         steps, since = self._steps.get(stream, []), oldest_inside(store.retention[0], self._newest_us)
         return [step for step in steps if step.newest_us is None or step.newest_us >= since]
@@ -118,7 +141,15 @@ def _received(
     return Cardinality(stored + keeping, probing)
 
 
-def _total(steps: list[_Step]) -> Cardinality:
+def _few(steps: list[Step]) -> list[Step]:
+    """The same cardinalities in at most `MOST_STEPS`; two together stay as long as the later one."""
+    if len(steps) <= MOST_STEPS:
+        return steps
+    pairs = (steps[i : i + 2] for i in range(0, len(steps), 2))
+    return [Step(pair[-1].newest_us, _total(pair)) for pair in pairs]
+
+
+def _total(steps: list[Step]) -> Cardinality:
     return Cardinality(
         sum(step.received.stored for step in steps), sum(step.received.probing for step in steps)
     )

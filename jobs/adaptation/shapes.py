@@ -8,26 +8,45 @@ what is decided about plans ahead of time, they are laid over the plan that hold
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from jobs.adaptation.cardinalities import Cardinalities
+from jobs.adaptation.cardinalities import Cardinalities, Counted
 from jobs.recovery.batch_history import BatchLine
 from optimizer.partitioning.matrix.groups import followed, rows_for
 from optimizer.partitioning.matrix.policy import Controller
 from optimizer.physical.graph import PhysicalGraph
 
 
-class Shapes:
-    """The policies of all grids of a replay.
+@dataclass(frozen=True, slots=True)
+class ShapesKnown:
+    """All that `Shapes` knows, for a checkpoint."""
 
-    What they decide depends on the batches that were added and on the next one's tuples alone, so a replay
+    counted: Counted = field(default_factory=Counted)
+    controllers: dict[str, Controller] = field(default_factory=dict)
+    """By stream."""
+
+
+class Shapes:
+    """The policies of all grids of a topology.
+
+    What they decide depends on the batches that were added and on the next one's tuples alone, so a topology
     that is killed and continued has the same shapes.
 
-    Arguments: what keeping a tuple for a second costs, in probe tuples.
+    Arguments: what keeping a tuple for a second costs, in probe tuples; what was known before.
     """
 
-    def __init__(self, storage_weight: float) -> None:
-        self._cardinalities = Cardinalities(storage_weight)
-        self._controllers: dict[str, Controller] = {}
+    def __init__(self, storage_weight: float, known: ShapesKnown | None = None) -> None:
+        known = known or ShapesKnown()
+        self._cardinalities = Cardinalities(storage_weight, known.counted)
+        self._controllers = dict(known.controllers)
+
+    @property
+    def known(self) -> ShapesKnown:
+        return ShapesKnown(self._cardinalities.counted, self._controllers)
+
+    def weigh_storage(self, weight: float) -> None:
+        """From now on keeping a tuple for a second costs so many probe tuples."""
+        self._cardinalities.storage_weight = weight
 
     def add(self, line: BatchLine, graph: PhysicalGraph) -> None:
         """Take note of a committed batch, and of the plan under which it ran."""

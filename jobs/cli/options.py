@@ -38,6 +38,21 @@ def tasks(text: str) -> int:
     return int(text)
 
 
+def weight(text: str) -> float:
+    """A finite number of at least 0.
+
+    >>> weight("0.1")
+    0.1
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} instead of a number of at least 0")
+    return value
+
+
 _UNITS_US = {
     "millisecond": 1_000,
     "ms": 1_000,

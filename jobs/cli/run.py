@@ -24,6 +24,7 @@ from urllib.parse import quote
 
 import redis
 
+from jobs.adaptation.live_shapes import LiveShapes, shape_labels
 from jobs.cli.last_words import one_line, tell
 from jobs.cli.process import become_leader, write_job_file
 from jobs.control_plane.channel import Incoming, Outgoing, connect
@@ -45,6 +46,8 @@ from jobs.protocol import (
     JobStarted,
     JobStopped,
     PlanSwitched,
+    ShapeChange,
+    ShapesChanged,
     Stop,
 )
 from jobs.reconfigure.admission import check_usable
@@ -116,6 +119,10 @@ class _Job:
         self._changing = threading.Lock()
         self._topology: Topology | None = None
         self._epochs: EpochLog | None = None
+        self._shapes: LiveShapes
+        """From before the first batch on."""
+        self._labels: dict[str, str] = {}
+        """The shapes of the newest batch's grids, by stream."""
         self._offsets: LiveOffsets | None = None
         self._drain_to: Arrived | None = None
         self._publisher: Publisher | None = None
@@ -188,6 +195,9 @@ class _Job:
         topology = self._topology = Topology(spark, self._checkpoint, settings, self, given.memory_limit)
         try:
             self._epochs = EpochLog(given.run, settings.epoch_batches, topology.last)
+            self._shapes = LiveShapes(self._checkpoint, given.storage_weight)
+            if topology.last is not None:
+                self._labels = shape_labels(self._checkpoint.graph(topology.last.plan))
             topology.start(given.trigger_ms)
             if publisher is not None:
                 publisher.start(topology.last)
@@ -248,24 +258,18 @@ class _Job:
         self._offsets = LiveOffsets(Servers(self._given.redis), made_up)
 
     def plan_of(self, planned: PlannedBatch) -> Change:
-        """The change that the source found in the checkpoint when it planned the batch."""
-        return self._checkpoint.change(int(planned.end["change"]))
+        """The change that the source found in the checkpoint when it planned the batch.
+
+        Its grids are in the shapes for what the batch brings.
+        """
+        return self._shapes.shaped(planned, self._checkpoint.change(int(planned.end["change"])))
 
     def batch_committed(self, committed: Committed) -> None:
         """Say what the batch did, and forget plans under which no batch will run again."""
         run, batch = self._given.run, committed.manifest.batch
-        if committed.change.plan_id != self._announced:
-            self._announced = committed.change.plan_id
-            self._outgoing.send(
-                PlanSwitched(
-                    run=run,
-                    at=_now(),
-                    plan_id=committed.change.plan_id,
-                    epoch=committed.manifest.epoch,
-                    batch=batch,
-                    cause=committed.change.cause,
-                )
-            )
+        self._shapes.committed(committed.manifest)
+        if committed.switched:
+            self._tell_switch(committed)
         gathered = committed.gathered
         self._outgoing.send_results(batch, committed.change.plan_id, gathered.tails, gathered.dead)
         if committed.trouble is not None:
@@ -274,8 +278,10 @@ class _Job:
         manifest = committed.manifest
         waited = waits(gathered, manifest.started_us, manifest.committed_us)
         self._latencies.add(manifest.committed_us, waited)
-        self._outgoing.send(batch_completed(committed, run, self._latencies, limited=limited))
-        if self._epochs is not None and (epoch := self._epochs.add(committed)) is not None:
+        planned = self._shapes.as_planned(committed.change)
+        event = batch_completed(committed, run, self._latencies, limited=limited)
+        self._outgoing.send(event if planned is None else planned.batch(event))
+        if self._epochs is not None and (epoch := self._epochs.add(committed, planned)) is not None:
             # The sample goes first: whoever has heard of the epoch finds it.
             self._outgoing.send(self._epochs.samples(committed, epoch, self._checkpoint.state))
             self._outgoing.send(epoch)
@@ -284,10 +290,49 @@ class _Job:
             self._publisher.add(committed.manifest)
         if committed.switched:
             with self._changing:
-                self._checkpoint.forget_changes(committed.change.number)
+                self._checkpoint.forget_changes(committed.change.number, {committed.manifest.plan})
         self._wake.set()
         if self._publisher is not None:
             self._publisher.wait_for_room()
+
+    def _tell_switch(self, committed: Committed) -> None:
+        """Say which plan took over with the batch, or which shapes of its grids."""
+        change, manifest = committed.change, committed.manifest
+        before, self._labels = self._labels, shape_labels(committed.graph)
+        figures = manifest.figures
+        if change.plan_id != self._announced:
+            self._announced = change.plan_id
+            self._outgoing.send(
+                PlanSwitched(
+                    run=self._given.run,
+                    at=_now(),
+                    plan_id=change.plan_id,
+                    epoch=manifest.epoch,
+                    batch=manifest.batch,
+                    cause=change.cause,
+                    moved=figures.moved,
+                    seconds=round(figures.switch_seconds, 6),
+                )
+            )
+            return
+        changed = {
+            stream: ShapeChange(before=before[stream], after=label)
+            for stream, label in self._labels.items()
+            if before.get(stream, label) != label
+        }
+        if changed:
+            self._outgoing.send(
+                ShapesChanged(
+                    run=self._given.run,
+                    at=_now(),
+                    plan_id=change.plan_id,
+                    epoch=manifest.epoch,
+                    batch=manifest.batch,
+                    stores=changed,
+                    moved=figures.moved,
+                    seconds=round(figures.switch_seconds, 6),
+                )
+            )
 
     def batch_failed(self, trouble: Trouble) -> None:
         """Say that a batch fails, and later what of it was set aside."""
@@ -345,6 +390,10 @@ class _Job:
         except InputError as error:
             self._refuse(message.plan_id, str(error))
             return False
+        if message.storage_weight is not None:
+            self._given.storage_weight = message.storage_weight
+            if self._topology is not None:
+                self._shapes.weigh_storage(message.storage_weight)
         if not self._has_plan.is_set():
             self._announced = change.plan_id
             self._has_plan.set()

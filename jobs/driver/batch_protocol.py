@@ -146,7 +146,7 @@ class BatchProtocol:
             gathered,
             started_us,
             self._settings.clock(),
-            begun.base.moved if begun.base is not None else 0,
+            begun.base,
         )
         self._commit(manifest, begun.base)
         self._coordinator.batch_committed(

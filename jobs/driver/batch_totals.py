@@ -13,7 +13,7 @@ from jobs.metrics.reports import Answers, Arrived, Tail, TaskReport
 from jobs.metrics.tally import Tally
 from jobs.partitioning.rescaling import in_first_copy
 from jobs.plan.tuples import ARRIVALS_PER_TASK
-from jobs.protocol.metrics import EdgeMetrics, QueryCounts, StoreCounts, StreamProgress, newest
+from jobs.protocol.metrics import EdgeMetrics, ElementCounts, QueryCounts, StoreCounts, StreamProgress, newest
 from jobs.recovery.manifest import BatchCounts, OutputFile, QueryState
 from jobs.storage.run import RunRef
 from optimizer.physical.graph import PhysicalGraph
@@ -54,6 +54,10 @@ class Gathered:
     without a limit, when nobody knows."""
     fullest: dict[str, int] = field(default_factory=dict)
     """Tuples that the fullest task of each store received, to keep and to probe with."""
+    cpu_us: int = 0
+    """Processor time of all tasks, microseconds."""
+    element_cpu_us: dict[str, int] = field(default_factory=dict)
+    """The part of it that was for a store, or for a rule that receives tuples and stores none, by its id."""
     set_aside: dict[str, int] = field(default_factory=dict)
     """Tuples by stream that the batch fails with, also among the undecodable; streams without are missing."""
 
@@ -132,6 +136,8 @@ def gather(graph: PhysicalGraph, reports: Sequence[TaskReport]) -> Gathered:
         dead=tuple(report.dead for report in ordered if report.dead is not None),
         too_many=dict(sorted(too_many.items())),
         fullest={store: max(tasks.values(), default=0) for store, tasks in received.items()},
+        cpu_us=sum(report.cpu_us for report in ordered),
+        element_cpu_us=dict(sorted(counts.of(ElementCounts, "cpu_us").items())),
     )
 
 
@@ -226,6 +232,8 @@ def counts(
             for name, state in queries.items()
             if state.complete_since_us is not None
         },
+        cpu_us=gathered.cpu_us,
+        element_cpu_us=gathered.element_cpu_us,
     )
 
 

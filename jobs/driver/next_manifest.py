@@ -12,6 +12,7 @@ from jobs.partitioning.layout import Layouts
 from jobs.plan.columns import store_filters, stored_columns
 from jobs.plan.event_time import earlier
 from jobs.protocol.metrics import newest
+from jobs.reconfigure.switch import Switched
 from jobs.recovery.checkpoint import Change
 from jobs.recovery.manifest import BatchFigures, Manifest, QueryState, StoreState, StreamState
 from jobs.sources.planner import PlannedBatch
@@ -30,7 +31,7 @@ def successor(
     gathered: Gathered,
     started_us: int,
     committed_us: int,
-    moved: int = 0,
+    switched: Switched | None = None,
 ) -> Manifest:
     """What exists after a batch.
 
@@ -43,7 +44,7 @@ def successor(
         planned, watermarks, layouts, gathered: what it read, under which watermarks and layouts, and what its
             tasks reported.
         started_us, committed_us: wall clock, microseconds since 1970.
-        moved: stored tuples that a switch of plans has copied.
+        switched: the switch of plans that `previous` is behind, if it is.
     """
     known_runs = previous.runs if previous is not None else ()
     dropped = {run.path for run in gathered.dropped}
@@ -75,7 +76,8 @@ def successor(
                 if done.failed_calls
             },
             set_aside=gathered.set_aside,
-            moved=moved,
+            moved=switched.moved if switched is not None else 0,
+            switch_seconds=switched.seconds if switched is not None else 0.0,
         ),
         removed=tuple(sorted({*dropped, *unused})),
         position=planned.end,

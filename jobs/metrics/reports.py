@@ -70,3 +70,5 @@ class TaskReport:
     stage: int = 0
     """See `jobs.plan.stage_fusion`; 0 is ingestion."""
     arrived: tuple[Arrived, ...] = ()
+    cpu_us: int = 0
+    """Processor time of the task's process for it, microseconds; what elements took is a part of it."""

@@ -156,6 +156,9 @@ class Deploy(Message):
     """A `optimizer.physical.graph.PhysicalGraph` document; validated by the job when it reads it."""
     cause: str = "deployed"
     """Why, for people; the switch repeats it."""
+    storage_weight: float | None = None
+    """What keeping a tuple for a second costs, in probe tuples, when shapes of grids are chosen. None: as it
+    is."""
 
 
 class Stop(Message):
@@ -177,6 +180,12 @@ class Expect(Message):
     """Tuples per second of event time, by edge and rule."""
     stores: dict[str, float]
     """Tuples held, by store."""
+    cores: dict[str, float] = {}
+    """Processor seconds per second of event time, by store and by rule that receives and stores none."""
+    total_cores: float | None = None
+    """The same of the whole topology; None if nothing is expected."""
+    batch_s: float | None = None
+    """Event time that a batch was taken to span for these."""
 
 
 Control = Annotated[Deploy | Stop | Expect, Field(discriminator="type")]
@@ -240,6 +249,8 @@ class BatchCompleted(Event):
     ] = None
     """At one moment, over all partitions at one level; None if the job has no memory limit, when nobody
     counts."""
+    shapes: dict[str, list[int]] = {}
+    """Rows of each grid of stores that have another shape than in the plan, by store."""
 
 
 class PlanSwitched(Event):
@@ -249,6 +260,33 @@ class PlanSwitched(Event):
     batch: int
     """The first batch that runs under the plan."""
     cause: str
+    moved: int = 0
+    """Stored tuples that were copied into other tasks or stores."""
+    seconds: float = 0.0
+    """For how long the batch waited until the state was ready for the plan."""
+
+
+class ShapeChange(BaseModel, frozen=True):
+    """Columns by rows of a store's tasks, as `4x2`; several grids are joined by `+`."""
+
+    before: str
+    after: str
+
+
+class ShapesChanged(Event):
+    """Grids took another shape before a batch, for what it brings."""
+
+    type: Literal["shapes_changed"] = "shapes_changed"
+    plan_id: str
+    epoch: int
+    batch: int
+    """The first batch in the new shapes."""
+    stores: dict[str, ShapeChange]
+    """By stream of a store."""
+    moved: int
+    """Stored tuples that were copied into other tasks."""
+    seconds: float
+    """For how long the batch waited for it."""
 
 
 class BatchFailed(Event):
@@ -314,6 +352,16 @@ class ElementRate(BaseModel, frozen=True):
     actual: float
 
 
+class CoreUse(BaseModel, frozen=True):
+    """Processor time over an epoch, in cores: processor seconds per second of the clock."""
+
+    estimated: float | None
+    """What was expected before the epoch, of as much event time; None if nothing was."""
+    measured: float
+    reason: str = ""
+    """Why they are more than 1.5 times apart, for people; empty where they are not."""
+
+
 class QErrorMetrics(BaseModel, frozen=True):
     """How far estimates are from actuals, the larger over the smaller: 1 is exact."""
 
@@ -351,6 +399,14 @@ class EpochCompleted(Event):
     """By edge and rule, estimated by what was known before the epoch; empty if event time did not advance."""
     stores: dict[str, float] = {}
     """Tuples that each store was estimated to hold."""
+    cores: dict[str, CoreUse] = {}
+    """By store, and by rule that receives tuples and stores none: what tasks took for it."""
+    total_cores: CoreUse | None = None
+    """Of all tasks and the driver, without Spark's own processes; None if the clock did not advance."""
+    shapes: dict[str, list[int]] = {}
+    """Rows of each grid of stores that have another shape than in the plan, by store, at the epoch's end."""
+    process_cores: float | None = None
+    """Of all processes of the job, Spark's too; None where the system does not tell."""
     q_error: QErrorMetrics | None
 
 
@@ -373,6 +429,7 @@ AnyEvent = Annotated[
     | BatchCompleted
     | EpochCompleted
     | PlanSwitched
+    | ShapesChanged
     | BatchFailed
     | BatchGivenUp
     | DeployRefused

@@ -172,6 +172,15 @@ class EdgeMetrics(Measured):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ElementCounts(Measured):
+    """Of a store, and of a rule that receives tuples and stores none."""
+
+    cpu_us: Annotated[
+        int, Metric("microseconds", "Processor time that tasks took for it in the last batch.", add)
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryCounts(Measured):
     results: Annotated[int, Metric("results", "Results of the last batch.", add, "query_batch_results")] = 0
     failed_calls: Annotated[

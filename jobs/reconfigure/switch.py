@@ -13,6 +13,7 @@ A stream that only the new plan reads is joining: what it had before is read fir
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -49,6 +50,8 @@ class Switched:
     """Runs of the old plan that the new one does not use."""
     moved: int
     """Stored tuples copied into base stores of the new plan; what stayed in its task is not counted."""
+    seconds: float
+    """For how long the batch waited for it."""
 
 
 def switch(
@@ -64,6 +67,7 @@ def switch(
 
     `share_bytes` is what may be in memory of the state meanwhile; None for any amount.
     """
+    began = time.perf_counter()
     limit = limit_of(index_of(new), share_bytes)
     runs = before.runs_by_store()
     kept: dict[str, tuple[RunRef, ...]] = {}
@@ -157,7 +161,7 @@ def switch(
     write_manifest(path, manifest)
     listed = {run.path for run in manifest.runs}
     removed = tuple(sorted(run.path for run in before.runs if run.path not in listed))
-    return Switched(manifest, str(path), removed, moved)
+    return Switched(manifest, str(path), removed, moved, time.perf_counter() - began)
 
 
 def _with_joining(before: Manifest, old: PhysicalGraph, new: PhysicalGraph) -> dict[str, StreamState]:

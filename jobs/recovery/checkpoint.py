@@ -21,6 +21,7 @@ import json
 import shutil
 import threading
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -240,8 +241,8 @@ class Checkpoint:
             for path in sorted(self.root.glob(pattern)):
                 delete_if_there(path)
 
-    def forget_changes(self, before: int) -> None:
-        """Delete changes with smaller numbers and the plans that only they name.
+    def forget_changes(self, before: int, used: Collection[str] = ()) -> None:
+        """Delete changes with smaller numbers, and plans that no other change names and that are not `used`.
 
         No batch will run under them again. No caller may record a change meanwhile.
         """
@@ -252,7 +253,7 @@ class Checkpoint:
             _CHANGE.validate_json(path.read_bytes()).plan for path in (self.root / "changes").glob("*.json")
         }
         for path in sorted((self.root / "plans").glob("*.json")):
-            if path.stem not in named:
+            if path.stem not in named and path.stem not in used:
                 disk().delete(path)
 
 

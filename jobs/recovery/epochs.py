@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 from jobs.protocol import QErrorMetrics
@@ -25,6 +25,10 @@ class EpochCounts:
     held: dict[str, int]
     """Tuples in each store, on average over the batches."""
     batches: int = 1
+    cpu_us: int = 0
+    """Processor time of all tasks, microseconds."""
+    element_cpu_us: dict[str, int] = field(default_factory=dict)
+    """The part of it that was for a store, or for a rule that receives tuples and stores none, by its id."""
 
 
 def sum_counts(batches: Sequence[BatchCounts], before_us: int | None) -> EpochCounts:
@@ -51,6 +55,8 @@ def sum_counts(batches: Sequence[BatchCounts], before_us: int | None) -> EpochCo
         rules=total([b.rules for b in batches]),
         held={store: tuples // len(batches) for store, tuples in held.items()},
         batches=len(batches),
+        cpu_us=sum(b.cpu_us for b in batches),
+        element_cpu_us=total([b.element_cpu_us for b in batches]),
     )
 
 

@@ -91,6 +91,10 @@ class BatchCounts:
     """Tuples that the fullest task of each store received, to keep and to probe with."""
     fullest_held: dict[str, int] = field(default_factory=dict)
     """Tuples in the fullest task of each store at the end of the batch."""
+    cpu_us: int = 0
+    """Processor time of all tasks, microseconds."""
+    element_cpu_us: dict[str, int] = field(default_factory=dict)
+    """The part of it that was for a store, or for a rule that receives tuples and stores none, by its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,8 @@ class BatchFigures:
     """Tuples by stream that were set aside, as the batch fails with them; streams without are missing."""
     moved: int = 0
     """Stored tuples that got into other tasks or stores, copies counted, because the plan changed."""
+    switch_seconds: float = 0.0
+    """For how long the batch waited until the state was ready for its plan."""
 
 
 @dataclass(frozen=True, slots=True)

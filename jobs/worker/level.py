@@ -15,13 +15,14 @@ from jobs.failures.task_failure import telling
 from jobs.join.emit import emit
 from jobs.join.probe import Tables, TooMany, probe
 from jobs.join.probe_plan import is_prepared, plan_of
+from jobs.metrics.cpu_time import CpuClock
 from jobs.metrics.tally import Tally
 from jobs.partitioning.layout import NO_LAYOUTS, Layouts
 from jobs.partitioning.router import arriving, partitioning_under, send, sent_columns
 from jobs.plan.index import RuleIndex, index_of
 from jobs.plan.stage_fusion import Stages
 from jobs.plan.tuples import ARRIVAL, EVERY_TASK, LATE, ORDINAL, Message, Result, ordinal
-from jobs.protocol.metrics import EdgeMetrics, QueryCounts, StoreCounts
+from jobs.protocol.metrics import EdgeMetrics, ElementCounts, QueryCounts, StoreCounts
 from jobs.storage.partition import PartitionState
 from jobs.storage.run import RunRef
 from jobs.worker.holding import Waiting, aggregate, fall_due, hold, settle
@@ -70,7 +71,7 @@ def work(
     still need is evicted a batch later.
     """
     index = index_of(graph)
-    waiting = Waiting(watermark_us) if waiting is None else waiting
+    waiting, tables = waiting or Waiting(watermark_us), {} if tables is None else tables
     arrived: dict[str, list[Message]] = defaultdict(list)
     later: list[Message] = []
     for message in messages:
@@ -90,8 +91,7 @@ def work(
         added.extend(_store(index, state, level, frames, tally))
     results: list[Result] = []
     too_many: dict[str, int] = {}
-    tables = {} if tables is None else tables
-    failed = FailedCalls(index)
+    failed, clock = FailedCalls(index), CpuClock()
     for rule in index.probe_rules[level]:
         frame = frames.get(rule.edge)
         if frame is None:
@@ -114,14 +114,13 @@ def work(
             with telling("sending what was found in", users, store.label):
                 later.extend(send(index, rule.out, found, state.partition, layouts))
             inputs = tuple(bound.input for bound in rule.windows)
-            answers = emit(index, rule.id, rule.emits, inputs, found, failed)
-            later.extend(hold(index, answers, results, waiting, layouts))
-    later.extend(hold(index, _waited(index, level, frames, failed, produced), results, waiting, layouts))
-    for edge, parts in arrived.items():
-        counted = _counted(index, index.edges[edge], frames[edge], state.partition, layouts)
-        _count_received(index, index.edges[edge], parts, counted, tally)
-    for query, calls in failed.by_query.items():
-        tally.add(QueryCounts, query, failed_calls=calls)
+            made = emit(index, rule.id, rule.emits, inputs, found, failed)
+            later.extend(hold(index, made, results, waiting, layouts))
+        tally.add(ElementCounts, rule.id, cpu_us=clock.lap_us())
+    waited = _waited(index, level, frames, failed, produced, tally)
+    later.extend(hold(index, waited, results, waiting, layouts))
+    _count_arrived(index, arrived, frames, state.partition, layouts, tally)
+    _count_failed(failed, tally)
     return Worked(
         later,
         results,
@@ -140,11 +139,17 @@ def _waited(
     frames: Mapping[str, pl.DataFrame],
     failed: FailedCalls,
     produced: dict[str, int],
+    tally: Tally,
 ) -> list[Result]:
     """What has waited and is now final, counted by rule in `produced`."""
-    settled = {rule.id: settle(index, rule, frames, failed) for rule in index.settle_rules[level]}
-    groups = {rule.id: aggregate(index, rule, frames, failed) for rule in index.aggregate_rules[level]}
-    final = settled | groups
+    final: dict[str, list[Result]] = {}
+    clock = CpuClock()
+    for settling in index.settle_rules[level]:
+        final[settling.id] = settle(index, settling, frames, failed)
+        tally.add(ElementCounts, settling.id, cpu_us=clock.lap_us())
+    for aggregating in index.aggregate_rules[level]:
+        final[aggregating.id] = aggregate(index, aggregating, frames, failed)
+        tally.add(ElementCounts, aggregating.id, cpu_us=clock.lap_us())
     produced |= {rule: sum(one.table.height for one in made) for rule, made in final.items()}
     return [result for made in final.values() for result in made]
 
@@ -235,12 +240,14 @@ def _maintain(
     added: list[RunRef],
     dropped: list[RunRef],
 ) -> None:
+    clock = CpuClock()
     for store in index.graph.stores:
         evicted = state.evict(store, watermark_us)
         compacted = state.compact(store, index.stored_times(store), watermark_us, level=1)
         dropped.extend((*evicted.dropped, *compacted.dropped))
         added.extend(compacted.added)
         tally.add(StoreCounts, store.id, evicted=evicted.tuples + compacted.expired)
+        tally.add(ElementCounts, store.id, cpu_us=clock.lap_us())
 
 
 def _store(
@@ -251,16 +258,19 @@ def _store(
     tally: Tally,
 ) -> list[RunRef]:
     parts: dict[str, list[pl.DataFrame]] = defaultdict(list)
+    clock = CpuClock()
     for rule in index.store_rules[level]:
         frame = frames.get(rule.edge)
         if frame is not None and frame.height:
             parts[rule.store].append(_stored(index, index.edges[rule.edge], frame))
+            tally.add(ElementCounts, rule.store, cpu_us=clock.lap_us())
     runs = []
     for store_id, stored in parts.items():
         store = index.stores[store_id]
         frame = stored[0] if len(stored) == 1 else pl.concat(stored, how="diagonal")
         runs.append(state.insert(store, index.stored_times(store), level, frame))
         tally.add(StoreCounts, store_id, inserted=frame.height)
+        tally.add(ElementCounts, store_id, cpu_us=clock.lap_us())
     return runs
 
 
@@ -277,6 +287,24 @@ def _stored(index: RuleIndex, edge: Edge, frame: pl.DataFrame) -> pl.DataFrame:
         return kept
     start = ordinal(index.start_of(edge))
     return kept.with_columns(pl.lit(start, dtype=pl.Int8).alias(ORDINAL))
+
+
+def _count_failed(failed: FailedCalls, tally: Tally) -> None:
+    for query, calls in failed.by_query.items():
+        tally.add(QueryCounts, query, failed_calls=calls)
+
+
+def _count_arrived(
+    index: RuleIndex,
+    arrived: Mapping[str, Sequence[Message]],
+    frames: Mapping[str, pl.DataFrame],
+    task: int,
+    layouts: Layouts,
+    tally: Tally,
+) -> None:
+    for edge, parts in arrived.items():
+        counted = _counted(index, index.edges[edge], frames[edge], task, layouts)
+        _count_received(index, index.edges[edge], parts, counted, tally)
 
 
 def _counted(index: RuleIndex, edge: Edge, frame: pl.DataFrame, task: int, layouts: Layouts) -> int:

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from jobs.failures.task_failure import leaving_trail, telling
 from jobs.join.index_columns import limit_of
+from jobs.metrics.cpu_time import CpuClock
 from jobs.metrics.reports import Answers, Arrived, Tail, TaskReport
 from jobs.metrics.tally import Tally
 from jobs.partitioning.layout import StoreLayout, rescaled_stores
@@ -119,7 +120,7 @@ class IngestStage:
     """The partitions that this process goes on to work on."""
 
     def __call__(self, task: int, descriptors: Iterable[Sequence[Descriptor]]) -> Iterator[Row]:
-        started = time.perf_counter()
+        started, clock = time.perf_counter(), CpuClock()
         context = self.context
         graph = load_graph(context.plan)
         late_below = dict(context.late_below_us)
@@ -162,6 +163,7 @@ class IngestStage:
                     passed,
                     dead=dead,
                     arrived=tuple(arrived),
+                    cpu_us=clock.lap_us(),
                 )
             )
         yield from outbox.rows
@@ -181,7 +183,7 @@ class JoinStage:
         graph = load_graph(context.plan)
         stages = context.stages(graph)
         received = list(rows)
-        started = time.perf_counter()
+        started, clock = time.perf_counter(), CpuClock()
         inbox = sort_rows(received, stages.of_edge, self.stage, partition)
         yield from inbox.passing
         committed = read_manifest(context.previous).runs_by_store() if context.previous else {}
@@ -240,6 +242,7 @@ class JoinStage:
                         too_many=worked.too_many,
                         resident_bytes=state.peak_resident_bytes,
                         stage=self.stage,
+                        cpu_us=clock.lap_us(),
                     )
                 )
                 started, fetched = now, state.root.fetched_bytes

@@ -5,7 +5,8 @@ are estimated under the same statistics, from the graph alone: so it works for a
 it and however long ago.
 """
 
+from optimizer.estimate.cores import ExpectedCores, expected_cores
 from optimizer.estimate.flow import Estimated, estimate
 from optimizer.estimate.loads import Loads, cost_of, loads
 
-__all__ = ["Estimated", "Loads", "cost_of", "estimate", "loads"]
+__all__ = ["Estimated", "ExpectedCores", "Loads", "cost_of", "estimate", "expected_cores", "loads"]

@@ -49,6 +49,10 @@ def test_epochs_are_published_and_causes_repeated(server: int, tmp_path: Path) -
     results = sum(b.queries["two"].results for b in batches)
     leaves = {rule: made for rule, made in epoch.rules.items() if rule.startswith("P-")}
     assert sum(leaves.values()) == results > 0
+    # Every store and probe has its processor time; of a start's part of the process's nobody knows.
+    assert set(epoch.cores) == {*epoch.held, *(rule for rule in epoch.rules if rule.startswith("P-"))}
+    assert all(use.measured > 0 and use.estimated is None for use in epoch.cores.values())
+    assert epoch.total_cores is None
     assert epoch.q_error is not None
     assert epoch.q_error.max >= epoch.q_error.median >= 1
     assert all(rate.actual >= 0 for rate in epoch.rates.values())

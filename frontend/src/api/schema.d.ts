@@ -494,6 +494,13 @@ export interface components {
              * @description Duration of the last batch. Unit: seconds.
              */
             seconds: number;
+            /**
+             * Shapes
+             * @default {}
+             */
+            shapes: {
+                [key: string]: number[];
+            };
             /** Stores */
             stores: {
                 [key: string]: components["schemas"]["StoreMetrics"];
@@ -619,6 +626,21 @@ export interface components {
             /** @description A query of Millrace. */
             sql: string;
             subqueries: components["schemas"]["SubqueryInput"][];
+        };
+        /**
+         * CoreUse
+         * @description Processor time over an epoch, in cores: processor seconds per second of the clock.
+         */
+        CoreUse: {
+            /** Estimated */
+            estimated: number | null;
+            /** Measured */
+            measured: number;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
         };
         /** @description What the checks of a deployed query came to. */
         Correctness: {
@@ -811,6 +833,13 @@ export interface components {
              * Format: date-time
              */
             at: string;
+            /**
+             * Cores
+             * @default {}
+             */
+            cores: {
+                [key: string]: components["schemas"]["CoreUse"];
+            };
             /** Edges */
             edges: {
                 [key: string]: number;
@@ -829,6 +858,11 @@ export interface components {
             last_batch: number;
             /** Plan Id */
             plan_id: string;
+            /**
+             * Process Cores
+             * @default null
+             */
+            process_cores: number | null;
             q_error: components["schemas"]["QErrorMetrics"] | null;
             /** Rates */
             rates: {
@@ -843,12 +877,21 @@ export interface components {
             /** Sent */
             sent: number;
             /**
+             * Shapes
+             * @default {}
+             */
+            shapes: {
+                [key: string]: number[];
+            };
+            /**
              * Stores
              * @default {}
              */
             stores: {
                 [key: string]: number;
             };
+            /** @default null */
+            total_cores: components["schemas"]["CoreUse"] | null;
             /**
              * Type
              * @default epoch
@@ -888,6 +931,8 @@ export interface components {
             q_error: components["schemas"]["QErrorMetrics"] | null;
             /** Sent */
             sent: number;
+            /** @default null */
+            total_cores: components["schemas"]["CoreUse"] | null;
         };
         /**
          * @description * `opened` - opened
@@ -1815,6 +1860,41 @@ export interface components {
             };
         };
         /**
+         * ShapeChange
+         * @description Columns by rows of a store's tasks, as `4x2`; several grids are joined by `+`.
+         */
+        ShapeChange: {
+            /** After */
+            after: string;
+            /** Before */
+            before: string;
+        };
+        /**
+         * ShapePoint
+         * @description Grids that took another shape while their plan stayed.
+         */
+        ShapePoint: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Batch */
+            batch: number;
+            /** Epoch */
+            epoch: number;
+            /** Moved */
+            moved: number;
+            /** Plan Id */
+            plan_id: string;
+            /** Seconds */
+            seconds: number;
+            /** Stores */
+            stores: {
+                [key: string]: components["schemas"]["ShapeChange"];
+            };
+        };
+        /**
          * @description What a topology does now.
          *
          *     Apply the events after `last_event_id` to keep it fresh.
@@ -1833,6 +1913,7 @@ export interface components {
             plan_id: string | null;
             queries: components["schemas"]["TopologyQuery"][];
             run: string | null;
+            shapes: components["schemas"]["ShapePoint"][];
             state: components["schemas"]["LiveStateEnum"];
             statistics: components["schemas"]["EpochCompleted"] | null;
             store_history: components["schemas"]["StoresPoint"][];
@@ -2118,8 +2199,18 @@ export interface components {
             cause: string;
             /** Epoch */
             epoch: number;
+            /**
+             * Moved
+             * @default 0
+             */
+            moved: number;
             /** Plan Id */
             plan_id: string;
+            /**
+             * Seconds
+             * @default 0
+             */
+            seconds: number;
         };
         /** @description How many tasks the stores of every stream of a topology have. */
         Tasks: {

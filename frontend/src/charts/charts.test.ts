@@ -154,6 +154,7 @@ describe("the epoch strip", () => {
     last_batch: 2 * number + 1,
     event_seconds: 1,
     sent: 3,
+    total_cores: null,
     q_error: median === null ? null : { median, max: 40, worst: "E1", estimated: 1, actual: 40 },
   });
 

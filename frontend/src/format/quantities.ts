@@ -42,6 +42,12 @@ export function cores(millionths: Quantity): string {
   return known(millionths) ? `${count(millionths / 1e6)} cores` : UNKNOWN;
 }
 
+/** The same for a column of them, small ones in thousandths: `coresText(0.0042)` is "4.2 m". */
+export function coresText(value: Quantity): string {
+  if (!known(value)) return UNKNOWN;
+  return value === 0 || value >= 0.1 ? digits(value) : `${digits(value * 1000)} m`;
+}
+
 const WHOLE = new Intl.NumberFormat("en-US");
 
 /** Every digit: `whole(12_431)` is "12,431". */

@@ -43,6 +43,8 @@ export const switchPoint = z.object({
   epoch: whole,
   batch: whole,
   cause: z.string(),
+  moved: whole,
+  seconds: z.number(),
 });
 export type SwitchPoint = z.infer<typeof switchPoint>;
 
@@ -73,6 +75,19 @@ export const storePoint = z.object({
   bytes: whole,
 });
 export type StorePoint = z.infer<typeof storePoint>;
+
+export const shapeChange = z.object({
+  before: z.string(),
+  after: z.string(),
+});
+export type ShapeChange = z.infer<typeof shapeChange>;
+
+export const coreUse = z.object({
+  estimated: z.number().nullable(),
+  measured: z.number(),
+  reason: z.string().default(""),
+});
+export type CoreUse = z.infer<typeof coreUse>;
 
 export const qErrorMetrics = z.object({
   median: z.number(),
@@ -237,6 +252,8 @@ export const planSwitched = z.object({
   epoch: whole,
   batch: whole,
   cause: z.string(),
+  moved: whole.default(0),
+  seconds: z.number().default(0.0),
 });
 export type PlanSwitched = z.infer<typeof planSwitched>;
 
@@ -272,6 +289,31 @@ export const storesPoint = z.object({
 });
 export type StoresPoint = z.infer<typeof storesPoint>;
 
+export const shapePoint = z.object({
+  at: z.string(),
+  plan_id: z.string(),
+  epoch: whole,
+  batch: whole,
+  stores: z.record(z.string(), shapeChange),
+  moved: whole,
+  seconds: z.number(),
+});
+export type ShapePoint = z.infer<typeof shapePoint>;
+
+export const shapesChanged = z.object({
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
+  type: z.literal("shapes_changed"),
+  plan_id: z.string(),
+  epoch: whole,
+  batch: whole,
+  stores: z.record(z.string(), shapeChange),
+  moved: whole,
+  seconds: z.number(),
+});
+export type ShapesChanged = z.infer<typeof shapesChanged>;
+
 export const epochPoint = z.object({
   epoch: whole,
   at: z.string(),
@@ -281,6 +323,7 @@ export const epochPoint = z.object({
   event_seconds: z.number(),
   sent: whole,
   q_error: qErrorMetrics.nullable(),
+  total_cores: coreUse.nullable(),
 });
 export type EpochPoint = z.infer<typeof epochPoint>;
 
@@ -302,6 +345,10 @@ export const epochCompleted = z.object({
   sent: whole,
   rates: z.record(z.string(), elementRate),
   stores: z.record(z.string(), z.number()).default({}),
+  cores: z.record(z.string(), coreUse).default({}),
+  total_cores: coreUse.nullable().default(null),
+  shapes: z.record(z.string(), z.array(whole)).default({}),
+  process_cores: z.number().nullable().default(null),
   q_error: qErrorMetrics.nullable(),
 });
 export type EpochCompleted = z.infer<typeof epochCompleted>;
@@ -332,6 +379,7 @@ export const batchCompleted = z.object({
   latency_ms_p99: z.number().nullable().default(null),
   /** Most of the stores in memory, last batch. Unit: bytes. */
   resident_bytes: whole.nullable().default(null),
+  shapes: z.record(z.string(), z.array(whole)).default({}),
 });
 export type BatchCompleted = z.infer<typeof batchCompleted>;
 
@@ -342,7 +390,7 @@ export const correctness = z.object({
 });
 export type Correctness = z.infer<typeof correctness>;
 
-export const liveEvent = z.discriminatedUnion("type", [jobStarted, heartbeat, batchCompleted, epochCompleted, planSwitched, batchFailed, batchGivenUp, deployRefused, jobStopped, jobFailed]);
+export const liveEvent = z.discriminatedUnion("type", [jobStarted, heartbeat, batchCompleted, epochCompleted, planSwitched, shapesChanged, batchFailed, batchGivenUp, deployRefused, jobStopped, jobFailed]);
 export type LiveEvent = z.infer<typeof liveEvent>;
 
 export const topologyQuery = z.object({
@@ -372,6 +420,7 @@ export const snapshot = z.object({
   history: z.array(historyPoint),
   store_history: z.array(storesPoint),
   switches: z.array(switchPoint),
+  shapes: z.array(shapePoint),
   given_up: givenUp.nullable(),
   failed_batch: failedBatch.nullable(),
   epochs: z.array(epochPoint),
@@ -381,4 +430,4 @@ export const snapshot = z.object({
 export type Snapshot = z.infer<typeof snapshot>;
 
 /** The names under which the events arrive, `reset` apart. */
-export const EVENT_TYPES = ["batch", "batch_failed", "batch_given_up", "deploy_refused", "epoch", "heartbeat", "job_failed", "job_started", "job_stopped", "plan_switched"] as const;
+export const EVENT_TYPES = ["batch", "batch_failed", "batch_given_up", "deploy_refused", "epoch", "heartbeat", "job_failed", "job_started", "job_stopped", "plan_switched", "shapes_changed"] as const;

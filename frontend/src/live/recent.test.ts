@@ -90,6 +90,10 @@ describe("rates", () => {
       sent: 5,
       rates: { E1: { estimated: null, actual: 0.625 } },
       stores: {},
+      cores: {},
+      total_cores: null,
+      process_cores: null,
+      shapes: {},
       q_error: null,
     };
     expect(knownRates([], history, epoch)("E1")).toEqual({ now: null, eventTime: 0.625 });

@@ -64,6 +64,10 @@ const epoch = (number: number, run = "a1", max = 4): EpochCompleted => ({
   sent: 5,
   rates: { E1: { estimated: 2.5, actual: 0.625 } },
   stores: {},
+  cores: {},
+  total_cores: null,
+  process_cores: null,
+  shapes: {},
   q_error: { median: 2, max, worst: "E1", estimated: 2.5, actual: 0.625 },
 });
 const started: LiveEvent = {
@@ -102,6 +106,20 @@ const story: LiveEvent[] = [
     epoch: 2,
     batch: 2,
     cause: "deploy",
+    moved: 40,
+    seconds: 0.5,
+  },
+  {
+    type: "shapes_changed",
+    version: 1,
+    run: "a1",
+    at: at(2),
+    plan_id: "P2",
+    epoch: 2,
+    batch: 2,
+    stores: { r: { before: "4x1", after: "2x2" } },
+    moved: 7,
+    seconds: 0.25,
   },
   { ...batch(2), epoch: 2, plan_id: "P2" },
   {

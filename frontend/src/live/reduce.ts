@@ -61,8 +61,8 @@ export function withStores(history: readonly StoresPoint[], batch: BatchComplete
 
 /** What the list of epochs keeps of one. */
 function epochPoint(event: EpochCompleted): EpochPoint {
-  const { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error } = event;
-  return { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error };
+  const { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error, total_cores } = event;
+  return { epoch, at, plan_id, first_batch, last_batch, event_seconds, sent, q_error, total_cores };
 }
 
 export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot {
@@ -113,13 +113,19 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
         statistics: event,
       };
     case "plan_switched": {
-      const { at, plan_id, epoch, batch, cause } = event;
+      const { at, plan_id, epoch, batch, cause, moved, seconds } = event;
+      const point = { at, plan_id, epoch, batch, cause, moved, seconds };
       return {
         ...state,
-        switches: [...state.switches, { at, plan_id, epoch, batch, cause }].slice(-SWITCHES_LENGTH),
+        switches: [...state.switches, point].slice(-SWITCHES_LENGTH),
         plan_id,
         epoch,
       };
+    }
+    case "shapes_changed": {
+      const { at, plan_id, epoch, batch, stores, moved, seconds } = event;
+      const point = { at, plan_id, epoch, batch, stores, moved, seconds };
+      return { ...state, shapes: withEntry(state.shapes, "batch", point, SWITCHES_LENGTH) };
     }
     case "batch_failed": {
       const { at, batch, error, set_aside } = event;

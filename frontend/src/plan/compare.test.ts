@@ -1,9 +1,9 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { pictureText, plainColour } from "../charts/exportPicture";
-import type { EpochPoint, HistoryPoint } from "../live/messages";
+import type { EpochPoint, HistoryPoint, Snapshot } from "../live/messages";
 import document_ from "./__fixtures__/flights.graph.json";
-import { epochOf, epochRows } from "./epochs";
+import { epochOf, epochRows, shapeText } from "./epochs";
 import { forestOf } from "./forest";
 import { boxesOf, layoutBoxes } from "./layout/physicalView";
 import { shadeColour, shadingOf } from "./layout/shade";
@@ -48,15 +48,19 @@ describe("epochRows", () => {
     state_tuples: 1,
     level_seconds: [],
   });
-  const change = (
-    batch: number,
-    cause: string,
-  ): { at: string; plan_id: string; epoch: number; batch: number; cause: string } => ({
+  const change = (batch: number, cause: string): Snapshot["switches"][number] => ({
     at: "2026-01-01T00:00:00Z",
     plan_id: `P${batch}`,
     epoch: batch,
     batch,
     cause,
+    moved: 7,
+    seconds: 0.5,
+  });
+
+  it("names the shapes of grids, those of several by the powers of two that make up the tasks", () => {
+    expect(shapeText(8, [2])).toBe("4x2");
+    expect(shapeText(7, [2, 1, 1])).toBe("2x2+2x1+1x1");
   });
 
   it("gives every batch to the switch before it, newest epoch first", () => {
@@ -68,6 +72,7 @@ describe("epochRows", () => {
       ["P4", "rates moved", 1],
       ["P2", "deploy", 2],
     ]);
+    expect(rows[0]).toMatchObject({ moved: 7, pauseSeconds: 0.5 });
     expect(rows[1]).toMatchObject({
       tuplesIn: 200,
       results: 4,
@@ -106,6 +111,7 @@ describe("epochRows", () => {
         last_batch: 2,
         event_seconds: 1,
         sent: 1,
+        total_cores: null,
         q_error: null,
       }),
     );

@@ -1,6 +1,19 @@
 /** A topology's epochs as its switches and newest batches tell them. Pure. */
 import type { EpochPoint, HistoryPoint, Snapshot } from "../live/messages";
 
+/** `shapeText(7, [2, 1, 1])` is "2x2+2x1+1x1": columns by rows of each grid of so many tasks. */
+export function shapeText(tasks: number, rows: readonly number[]): string {
+  if (rows.length === 1) return `${tasks / (rows[0] ?? 1)}x${rows[0]}`;
+  let left = tasks;
+  return rows
+    .map((height) => {
+      const size = 2 ** Math.floor(Math.log2(left));
+      left -= size;
+      return `${size / height}x${height}`;
+    })
+    .join("+");
+}
+
 export interface EpochRow {
   readonly planId: string;
   readonly epoch: number;
@@ -8,6 +21,9 @@ export interface EpochRow {
   readonly batch: number;
   readonly at: string;
   readonly cause: string;
+  /** For how long the first batch waited until stores were ready for the plan, and tuples copied for that. */
+  readonly pauseSeconds: number | null;
+  readonly moved: number | null;
   /** Batches of it that the history still holds; the figures are over these, null without any. */
   readonly batches: number;
   readonly secondsPerBatch: number | null;
@@ -51,6 +67,8 @@ export function epochRows(
           epoch: first.epoch,
           batch: first.batch,
           cause: "start of the job",
+          moved: null,
+          seconds: null,
         },
       ]
     : [];
@@ -68,6 +86,8 @@ export function epochRows(
         batch: change.batch,
         at: change.at,
         cause: change.cause,
+        pauseSeconds: change.seconds,
+        moved: change.moved,
         batches: own.length,
         secondsPerBatch: mean(own.map((point) => point.seconds)),
         tuplesIn: own.length === 0 ? null : own.reduce((sum, point) => sum + point.tuples_in, 0),

@@ -48,6 +48,10 @@ const statistics: EpochCompleted = {
   sent: 80,
   rates: { "E-d-w": { estimated: 1, actual: 8 }, "P-d-w": { estimated: 1, actual: 2 } },
   stores: {},
+  cores: { "P-d-w": { estimated: 0.1, measured: 0.3, reason: "3.0 times as many" } },
+  total_cores: null,
+  process_cores: null,
+  shapes: {},
   q_error: null,
 };
 
@@ -77,6 +81,8 @@ describe("stepRows", () => {
     expect(step).toMatchObject({ from: "departures", what: "probes", tuples: 40, messages: 2, bytes: 900 });
     expect(step?.sent).toEqual({ estimated: 1, actual: 8, qError: 8 });
     expect(step?.made.actual).toBe(2);
+    expect(step?.cores).toEqual({ estimated: 0.1, measured: 0.3, reason: "3.0 times as many" });
+    expect(rows.filter((row) => row.what === "stores").every((row) => row.cores === null)).toBe(true);
   });
 
   it("compares with what the plan was chosen for where the epoch has no estimate of its own", () => {

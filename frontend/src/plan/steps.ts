@@ -1,5 +1,5 @@
 /** A plan's steps, streams and stores as rows of numbers: what was expected beside what happened. Pure. */
-import type { BatchCompleted, EpochCompleted } from "../live/messages";
+import type { BatchCompleted, CoreUse, EpochCompleted } from "../live/messages";
 import { estimatedRates, estimatedTuples } from "./estimates";
 import type { Edge, GraphStore, PhysicalGraph, Rule } from "./physicalGraph";
 
@@ -27,6 +27,8 @@ export interface StepRow {
   readonly sent: Compared;
   /** What a probe makes of what it is sent; all unknown for a step that stores. */
   readonly made: Compared;
+  /** Null before an epoch is over, and for a step that stores: its work is its store's. */
+  readonly cores: CoreUse | null;
 }
 
 /**
@@ -96,6 +98,7 @@ export function stepRows(
           rule.kind === "store"
             ? compare(null, null, 0)
             : compare(estimates.get(rule.id), actual(rule.id), seconds),
+        cores: statistics?.cores[rule.id] ?? null,
       },
     ];
   });

@@ -15,6 +15,7 @@ import { ForecastTable } from "./tables/ForecastTable";
 import { PlanReceipt } from "./tables/PlanReceipt";
 import { QueryTable } from "./tables/QueryTable";
 import { ResultsTail } from "./tables/ResultsTail";
+import { ShapeTable } from "./tables/ShapeTable";
 import { StepTable } from "./tables/StepTable";
 import { StoreTable } from "./tables/StoreTable";
 import { StreamTable } from "./tables/StreamTable";
@@ -62,6 +63,7 @@ const TABS = {
         past={shown.past}
         onChoose={(planId) => shown.showPast(planId)}
       />
+      <ShapeTable shapes={snapshot?.shapes ?? []} />
       <h3>Estimates beside what happened</h3>
       <EpochErrors epochs={snapshot?.epochs ?? []} graph={shown.runningGraph} />
     </>

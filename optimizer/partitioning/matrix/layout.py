@@ -84,6 +84,14 @@ def with_groups(graph: PhysicalGraph, groups: Mapping[str, tuple[int, ...]]) -> 
     return replace(made, estimates=_estimates(graph, made, laid))
 
 
+def laid_out_ids(graph: PhysicalGraph, groups: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
+    """The id that each store of `graph` has in `with_groups(graph, groups)`.
+
+    Several stores of one stream may have become one.
+    """
+    return {s.id: _laid_out(graph, s, groups[s.id]).id if s.id in groups else s.id for s in graph.stores}
+
+
 def rows_of(store: GraphStore) -> tuple[int, ...] | None:
     """Rows of each grid of a store with tuples at random; None if content places them."""
     at_random = store.partitioning is None or isinstance(store.partitioning, Grid | Grids)

@@ -21,6 +21,8 @@ from jobs.protocol import (
     PlanSwitched,
     QErrorMetrics,
     QueryMetrics,
+    ShapeChange,
+    ShapesChanged,
     StoreMetrics,
 )
 
@@ -99,6 +101,17 @@ event: st.SearchStrategy[AnyEvent] = st.one_of(
     epochs,
     st.builds(
         PlanSwitched, run=runs, at=times, plan_id=plans, epoch=small, batch=small, cause=st.just("deploy")
+    ),
+    st.builds(
+        ShapesChanged,
+        run=runs,
+        at=times,
+        plan_id=plans,
+        epoch=small,
+        batch=small,
+        stores=st.just({"departures": ShapeChange(before="4x1", after="2x2")}),
+        moved=small,
+        seconds=st.just(0.25),
     ),
     st.builds(
         BatchFailed,

@@ -142,6 +142,22 @@ def test_a_switch_tells_what_it_was_to_save_and_did(
     assert told[2][1] == pytest.approx(saving["predicted_saving"], rel=0.3)
 
 
+def test_what_a_plan_should_take_is_told(bus: redis.Redis, topology: Topology) -> None:
+    """Processor time is expected of batches that span what those of the epoch did."""
+    report(bus, topology, truth(topology, {}), 1, first_batch=1, last_batch=4)
+    assert reoptimize(topology.pk) is False
+    ((_, fields),) = bus.xrevrange(control_key(topology.name), count=1)
+    message = CONTROL.validate_json(fields["message"])
+    assert message.type == "expect"
+    assert topology.plan is not None
+    graph = PhysicalGraph.from_json(topology.plan.graph)
+    probes = {rule.id for rule in graph.rules if rule.kind == "probe"}
+    assert set(message.cores) == probes | {store.id for store in graph.stores}
+    assert message.total_cores is not None
+    assert 0 < sum(message.cores.values()) < message.total_cores
+    assert message.batch_s == SECONDS / 4
+
+
 def test_an_epoch_counts_once(bus: redis.Redis, topology: Topology) -> None:
     report(bus, topology, truth(topology, {}), 1)
     assert reoptimize(topology.pk) is False

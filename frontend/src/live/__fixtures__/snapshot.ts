@@ -13,6 +13,7 @@ export const EMPTY: Snapshot = {
   history: [],
   store_history: [],
   switches: [],
+  shapes: [],
   given_up: null,
   failed_batch: null,
   epochs: [],

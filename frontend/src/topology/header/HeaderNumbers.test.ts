@@ -29,6 +29,7 @@ const batch = (resident_bytes: number | null): BatchCompleted => ({
   latency_ms_p50: null,
   latency_ms_p99: null,
   resident_bytes,
+  shapes: {},
 });
 
 function shown(limit: number | null, newest: BatchCompleted | null, run = RUN): Record<string, string> {
@@ -44,6 +45,7 @@ function shown(limit: number | null, newest: BatchCompleted | null, run = RUN): 
     history: [],
     store_history: [],
     switches: [],
+    shapes: [],
     given_up: null,
     failed_batch: null,
     epochs: [],

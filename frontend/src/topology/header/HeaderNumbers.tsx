@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { TopologyDocument } from "../../api/documents";
-import { bytes, count, milliseconds, plural, rate, span } from "../../format/quantities";
+import { bytes, coresText, count, milliseconds, plural, rate, span } from "../../format/quantities";
 import { ConnectionSign } from "../../live/ConnectionSign";
-import type { Snapshot } from "../../live/messages";
+import type { CoreUse, Snapshot } from "../../live/messages";
 import { headerRates, lagSeconds, latencyNow } from "../../live/recent";
 import type { Live } from "../../live/useFeed";
 import { CorrectnessLight } from "../../ui/CorrectnessLight";
@@ -48,6 +48,7 @@ function Numbers({ live, topology }: Pick<Props, "live" | "topology">): JSX.Elem
   const last = history.at(-1);
   const { tuplesIn, results } = headerRates(history, snapshot?.heartbeat_at ?? null);
   const lag = lagSeconds(last?.backlog, tuplesIn);
+  const coreUse = snapshot?.statistics?.total_cores ?? null;
   const latency = latencyNow(last, snapshot?.heartbeat_at ?? null);
   // Another run's limit says nothing about what is in memory now.
   const limit = topology?.run?.id === snapshot?.run ? (topology?.run?.memory_limit_bytes ?? null) : null;
@@ -74,6 +75,11 @@ function Numbers({ live, topology }: Pick<Props, "live" | "topology">): JSX.Elem
         value={bytes(last?.state_bytes)}
         title={`${count(last?.state_tuples)} tuples in all stores`}
       />
+      <Fact
+        label="cores"
+        value={<span class={coreUse?.reason ? "far-off" : ""}>{coresText(coreUse?.measured)}</span>}
+        title={coresTitle(coreUse, snapshot?.statistics?.process_cores ?? null)}
+      />
       {limit !== null && (
         <Fact
           label="in memory"
@@ -89,6 +95,17 @@ function Numbers({ live, topology }: Pick<Props, "live" | "topology">): JSX.Elem
       />
     </dl>
   );
+}
+
+/** `0.4 estimated, 2.1 with Spark's own processes`. */
+export function coresTitle(use: CoreUse | null, processes: number | null): string {
+  if (use === null) return "Processor seconds per second, known after a run's second epoch";
+  const said = [
+    `Processor seconds per second of tasks and driver, over the newest epoch; ${coresText(use.estimated)} estimated`,
+    ...(use.reason === "" ? [] : [use.reason]),
+    ...(processes === null ? [] : [`${coresText(processes)} with Spark's own processes`]),
+  ];
+  return said.join("; ");
 }
 
 function lagText(seconds: number | null): string {

@@ -5,6 +5,7 @@ import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { elementLabel } from "../../plan/steps";
 import { ScrollArea } from "../../ui/table/ScrollArea";
 import { type Column, Table } from "../../ui/table/Table";
+import { Cores } from "./Cores";
 import { QError } from "./StepTable";
 
 interface Props {
@@ -45,6 +46,12 @@ export function EpochErrors({ epochs, graph }: Props): JSX.Element {
       cell: ({ q_error }) => <QError value={q_error?.median ?? null} />,
     },
     { label: "most", kind: "number", cell: ({ q_error }) => <QError value={q_error?.max ?? null} /> },
+    {
+      label: "Cores",
+      kind: "number",
+      title: "of all tasks and the driver, without Spark's own processes; red where more than 1.5 times off",
+      cell: ({ total_cores }) => <Cores use={total_cores} />,
+    },
     {
       label: "Furthest off",
       cell: ({ q_error }) => (q_error === null ? "event time did not advance" : worstText(graph, q_error)),

@@ -51,6 +51,18 @@ export function EpochTable({ name, rows, running, past, onChoose }: Props): JSX.
       title: "over the batches that the page still holds",
       cell: (row) => milliseconds(row.secondsPerBatch === null ? null : row.secondsPerBatch * 1000),
     },
+    {
+      label: "Pause",
+      kind: "number",
+      title:
+        "how long the first batch waited until stores were ready for the plan, and tuples copied for that",
+      cell: ({ pauseSeconds, moved }) => (
+        <>
+          {milliseconds(pauseSeconds === null ? null : pauseSeconds * 1000)}
+          {moved !== null && moved > 0 && <div class="small muted">{count(moved)} moved</div>}
+        </>
+      ),
+    },
     { label: "Tuples in", short: "in", kind: "number", cell: (row) => count(row.tuplesIn) },
     { label: "Results", kind: "number", cell: (row) => count(row.results) },
     { label: "p99", kind: "number", cell: (row) => milliseconds(row.latencyP99Ms) },

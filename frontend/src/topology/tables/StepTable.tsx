@@ -1,10 +1,11 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { bytes, count, milliseconds, rate } from "../../format/quantities";
+import { bytes, coresText, count, milliseconds, rate } from "../../format/quantities";
 import type { Live } from "../../live/useFeed";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { type Compared, type StepRow, stepRows } from "../../plan/steps";
 import { LongTable, type SortedColumn } from "../../ui/table/LongTable";
+import { Cores, ESTIMATED_CORES, MEASURED_CORES } from "./Cores";
 
 interface Props {
   readonly graph: PhysicalGraph;
@@ -96,6 +97,22 @@ const COLUMNS: readonly SortedColumn<StepRow>[] = [
   },
   ...comparing("Sent", (row) => row.sent),
   ...comparing("Found", (row) => row.made),
+  {
+    label: "Cores: estimated",
+    short: "cores estimated",
+    kind: "number",
+    title: ESTIMATED_CORES,
+    value: (row) => row.cores?.estimated ?? null,
+    cell: (row) => coresText(row.cores?.estimated),
+  },
+  {
+    label: "measured",
+    short: "cores measured",
+    kind: "number",
+    title: MEASURED_CORES,
+    value: (row) => row.cores?.measured ?? null,
+    cell: (row) => <Cores use={row.cores} />,
+  },
 ];
 
 /**

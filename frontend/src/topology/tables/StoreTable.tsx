@@ -3,13 +3,16 @@ import { useMemo } from "preact/hooks";
 import { ChartHost } from "../../charts/ChartHost";
 import { createSkewBars } from "../../charts/skewBars";
 import type { StreamColour } from "../../colour/streams";
-import { bytes, count, plural } from "../../format/quantities";
+import { bytes, coresText, count, plural } from "../../format/quantities";
+import type { CoreUse } from "../../live/messages";
 import type { Live } from "../../live/useFeed";
 import { skewOf } from "../../plan/bottlenecks";
+import { shapeText } from "../../plan/epochs";
 import type { GraphStore, PhysicalGraph } from "../../plan/physicalGraph";
 import { type Compared, storeCompared } from "../../plan/steps";
 import { Measured } from "../../ui/Measured";
 import { LongTable, type SortedColumn } from "../../ui/table/LongTable";
+import { Cores, MEASURED_CORES } from "./Cores";
 import { QError } from "./StepTable";
 
 interface Props {
@@ -47,13 +50,14 @@ export function StoreTable({ graph, live, colour }: Props): JSX.Element {
   const own = ({ inputs }: GraphStore): string =>
     inputs.length === 1 ? colour(inputs[0]?.stream ?? "") : "var(--text)";
   const compared = (store: GraphStore): Compared => storeCompared(graph, store.id, statistics);
+  const used = (store: GraphStore): CoreUse | null => statistics?.cores[store.id] ?? null;
   const perTask = (store: GraphStore): readonly number[] | null => batch?.stores[store.id]?.per_task ?? null;
   const columns: readonly SortedColumn<GraphStore>[] = [
     {
       label: "Store",
       names: true,
       value: (store) => store.label,
-      cell: (store) => <StoreName store={store} colour={colour} />,
+      cell: (store) => <StoreName store={store} rows={batch?.shapes[store.id]} colour={colour} />,
     },
     ...MEASURES.map(
       ({ key, format, ...heading }): SortedColumn<GraphStore> => ({
@@ -83,6 +87,18 @@ export function StoreTable({ graph, live, colour }: Props): JSX.Element {
       cell: (store) => <Held compared={compared(store)} />,
     },
     {
+      label: "Cores",
+      kind: "number",
+      title: `of storing, evicting and merging: ${MEASURED_CORES}`,
+      value: (store) => used(store)?.measured ?? null,
+      cell: (store) => (
+        <>
+          <Cores use={used(store)} />
+          <div class="small muted">{coresText(used(store)?.estimated)} estimated</div>
+        </>
+      ),
+    },
+    {
       label: "Skew",
       title: "tuples of each task; fullest over mean",
       largestFirst: true,
@@ -102,14 +118,25 @@ export function StoreTable({ graph, live, colour }: Props): JSX.Element {
   );
 }
 
-function StoreName({ store, colour }: { store: GraphStore; colour: StreamColour }): JSX.Element {
+function StoreName({
+  store,
+  rows,
+  colour,
+}: {
+  store: GraphStore;
+  rows: readonly number[] | undefined;
+  colour: StreamColour;
+}): JSX.Element {
   return (
     <>
       {store.inputs.map((input) => (
         <span key={input.input} class="dot" style={{ background: colour(input.stream) }} aria-hidden="true" />
       ))}{" "}
       {store.label}
-      <div class="muted small">{plural(store.tasks, "task")}</div>
+      <div class="muted small">
+        {plural(store.tasks, "task")}
+        {rows !== undefined && `, now ${shapeText(store.tasks, rows)}`}
+      </div>
     </>
   );
 }
