@@ -29,6 +29,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("reconfigure", "spark"),
         ("driver",),
         ("control_plane",),
+        ("shapes",),
         ("adaptation", "calibration", "verification"),
         ("cli",),
         ("__main__",),

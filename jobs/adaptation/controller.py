@@ -19,11 +19,11 @@ from jobs.adaptation.decision import Decision, Decisions, Kind
 from jobs.adaptation.observed_epochs import elapsed_s, epoch_counts, observed_statistics
 from jobs.adaptation.sample import Samples
 from jobs.adaptation.schedule import Schedule
-from jobs.adaptation.shapes import Shapes
 from jobs.recovery.batch_history import BatchLine
 from jobs.recovery.checkpoint import Change, Checkpoint
 from jobs.recovery.epochs import EpochCounts
 from jobs.recovery.manifest import Manifest
+from jobs.shapes.policies import Shapes
 from jobs.sources.planner import PlannedBatch
 from optimizer.adaptation import (
     LearntStatistics,

@@ -24,7 +24,6 @@ from urllib.parse import quote
 
 import redis
 
-from jobs.adaptation.live_shapes import LiveShapes, shape_labels
 from jobs.cli.last_words import one_line, tell
 from jobs.cli.process import become_leader, write_job_file
 from jobs.control_plane.channel import Incoming, Outgoing, connect
@@ -53,6 +52,7 @@ from jobs.protocol import (
 from jobs.reconfigure.admission import check_usable
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity, read_identity
 from jobs.recovery.lock import hold
+from jobs.shapes.live import LiveShapes, shape_labels
 from jobs.sinks.connector import open_sink
 from jobs.sinks.publisher import Publisher
 from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail
@@ -65,6 +65,7 @@ from jobs.spark.oom_guard import OutOfMemory
 from jobs.spark.session import create_session, processors
 from jobs.storage.remote import below
 from optimizer.algebra.errors import InputError, Place
+from optimizer.logical.stream import MOST_TASKS
 from optimizer.physical.graph import PhysicalGraph
 
 _POLL_S = 0.1
@@ -90,8 +91,9 @@ def run(given: argparse.Namespace) -> int:
     root: Path = given.checkpoint
     known = read_identity(root) if root.exists() else None
     least = max((store.tasks for store in graph.stores), default=1) if graph is not None else 1
-    partitions = given.parallelism or (known.partitions if known is not None else max(processors(), least))
+    partitions = given.parallelism or (known.partitions if known is not None else processors())
     state = None if given.state is None else below(given.state, quote(given.topology, safe=""))
+    partitions = max(partitions, min(least, MOST_TASKS))
     checkpoint = Checkpoint(root, Identity("run", given.topology, partitions), state)
     with hold(root / "lock"):
         return _Job(given, checkpoint, graph).run()
@@ -403,7 +405,8 @@ class _Job:
         with self._changing:
             newest = self._checkpoint.newest_change()
             running = None if newest is None else self._checkpoint.graph(newest.plan)
-            check_usable(graph, running, self._checkpoint.identity.partitions, plan_id)
+            check_usable(graph, running, plan_id)
+            self._checkpoint.grow(max((store.tasks for store in graph.stores), default=1))
             return self._checkpoint.record_change(graph, plan_id, cause)
 
     def _refuse(self, plan_id: str, reason: str) -> None:

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from jobs.partitioning.rescaling import in_first_copy
-from jobs.plan.tuples import ARRIVAL, ARRIVALS_PER_TASK, MOST_TASKS
+from jobs.plan.tuples import ARRIVAL, ARRIVALS_PER_TASK
 from jobs.storage.run import RunRef, StateRoot
 from optimizer.algebra.expression import Column, Expression, columns_of
+from optimizer.logical.stream import MOST_TASKS
 from optimizer.physical.at_once import at_once
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.rules import ProbeRule, SourceRule

@@ -57,7 +57,7 @@ class Merging:
         executor: Executor | None = None,
     ) -> None:
         self._state = state
-        self._share_bytes = share_bytes
+        self.share_bytes = share_bytes
         self._policy = policy
         self._executor = executor or ThreadPoolExecutor(1, "merging")
         self._at_work: tuple[Future[Merges], ...] = ()
@@ -74,7 +74,7 @@ class Merging:
             return
         self._change, self._commits = manifest.change, 0
         index = index_of(graph)
-        limit = limit_of(index, self._share_bytes)
+        limit = limit_of(index, self.share_bytes)
         partitions = sorted({run.partition for run in manifest.runs})
         self._at_work = tuple(
             self._executor.submit(self._merge, manifest, index, limit, partition) for partition in partitions

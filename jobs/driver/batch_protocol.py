@@ -89,6 +89,12 @@ class BatchProtocol:
         self.last = checkpoint.commits.last()
         """The manifest of the last committed batch."""
 
+    def share_memory(self, share_bytes: int | None) -> None:
+        """From the next batch on each partition may have so much of the stores in memory."""
+        self._attempts.share_bytes = share_bytes
+        if self._merging is not None:
+            self._merging.share_bytes = share_bytes
+
     def recover(self) -> None:
         """Finish or undo what a killed process left behind."""
         last, output = self.last, self._settings.output

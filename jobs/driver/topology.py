@@ -59,7 +59,8 @@ class Topology:
         self._checkpoint = checkpoint
         self._redis_url = settings.redis_url
         self._shares_host = is_local(spark.sparkContext.master)
-        share_bytes = share(memory_limit, checkpoint.identity.partitions, self._shares_host)
+        self._memory_limit = memory_limit
+        share_bytes = self._share()
         self._merging = Merging(checkpoint.state, share_bytes) if self._shares_host else None
         remove_orphans()
         self._executor = self._new_executor(Losses(memory_limit))
@@ -76,6 +77,10 @@ class Topology:
         """True if Spark knows of the source whatever it needs to know."""
         self.error: BaseException | None = None
         """What stopped the topology, if anything did."""
+
+    def _share(self) -> int | None:
+        """What each partition may hold of the stores in memory, in bytes."""
+        return share(self._memory_limit, self._checkpoint.identity.partitions, self._shares_host)
 
     def _new_executor(self, losses: Losses) -> Executor:
         spark, identity = self._spark.sparkContext, self._checkpoint.identity
@@ -176,6 +181,8 @@ class Topology:
                 if not self._answered:
                     end_answered()
                     self._answered = True
+                # There may be more partitions than there were.
+                self._protocol.share_memory(self._share())
                 self._protocol.work(batch, read_planned(self._checkpoint.root, batch))
         except BaseException as error:
             self.error = error

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from optimizer.algebra.expression import Column
+from optimizer.logical.stream import MOST_TASKS
 
 ARRIVAL = "@arrival"
 """int64: the start tuple's arrival number."""
@@ -26,8 +27,6 @@ LATE = "@late"
 
 ARRIVALS_PER_TASK = 1 << 28
 """Arrival numbers that one ingesting task, or one task with what falls due, has for itself in a batch."""
-MOST_TASKS = 1 << 8
-"""Ingesting tasks of a batch, as arrival numbers tell them apart."""
 
 EVERY_TASK = -1
 """As a message's partition: for all tasks of the edge's target (`all` edges)."""

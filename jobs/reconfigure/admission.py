@@ -7,12 +7,13 @@ from jobs.plan.columns import needed_columns
 from jobs.plan.index import RuleIndex
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.udf_names import user_calls
+from optimizer.logical.stream import MOST_TASKS
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.rules import ProbeRule, StoreRule, expressions_of, received_on
 
 
-def check_usable(graph: PhysicalGraph, running: PhysicalGraph | None, partitions: int, plan_id: str) -> None:
-    """Raise `InputError` unless `graph` can follow `running` in so many partitions.
+def check_usable(graph: PhysicalGraph, running: PhysicalGraph | None, plan_id: str) -> None:
+    """Raise `InputError` unless `graph` can follow `running`.
 
     A plan that names what it does not contain is refused here rather than in the middle of a
     batch; so is one that declares a stream's columns differently from what is stored, and one that calls
@@ -20,12 +21,12 @@ def check_usable(graph: PhysicalGraph, running: PhysicalGraph | None, partitions
     """
     place = f"plan {plan_id}"
     for store in graph.stores:
-        if store.tasks > partitions:
+        if store.tasks > MOST_TASKS:
             raise InputError(
                 "too-many-tasks",
                 Place(place, path=f"stores.{store.id}.tasks"),
                 str(store.tasks),
-                f"at most {partitions}, the number of partitions of this job's checkpoint",
+                f"at most {MOST_TASKS}, as many as arrival numbers tell apart",
             )
     ids = {edge.id for edge in graph.edges}
     stores = {store.id for store in graph.stores}

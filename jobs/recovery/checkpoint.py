@@ -10,7 +10,7 @@
     state/               runs
     spark/               Spark's own offset and commit logs
 
-A checkpoint is bound to its version, to the number of partitions and to what it was made for;
+A checkpoint is bound to its version and to what it was made for, a replay's to its number of partitions too;
 anything else is refused, because state that is laid out differently would be read wrongly.
 """
 
@@ -22,7 +22,7 @@ import shutil
 import threading
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,7 +40,10 @@ from optimizer.physical.graph import PhysicalGraph
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a checkpoint belongs to. Two runs may share it iff all but `id` is equal."""
+    """What a checkpoint belongs to.
+
+    Two runs may share it iff all but `id` is equal, and a topology's number of partitions, which only grows.
+    """
 
     kind: Literal["replay", "run"]
     subject: str
@@ -132,6 +135,7 @@ class Checkpoint:
         if not _same(found, identity):
             raise _foreign(path, _described(found), _described(identity))
         self.identity = found
+        self.grow(identity.partitions)
         self._graphs: dict[str, PhysicalGraph] = {}
         self._remembering = threading.Lock()
         self.commits = CommitLog(root)
@@ -139,6 +143,17 @@ class Checkpoint:
             disk().make_folder(root / folder)
         # What is read there, and built on, may have names that a process which died had not flushed.
         disk().flush([root, *(root / folder for folder in ("commits", "plans", "changes"))])
+
+    def grow(self, partitions: int) -> None:
+        """From the next batch on have at least so many partitions; durable when it returns.
+
+        A store of N tasks lies in the first N partitions, however many there are, so nothing moves. There
+        are never fewer: tuples may lie in any that there were.
+        """
+        if partitions > self.identity.partitions:
+            grown = replace(self.identity, partitions=partitions)
+            write_durably(self.root / "checkpoint.json", _IDENTITY.dump_json(grown))
+            self.identity = grown
 
     @property
     def state(self) -> str:
@@ -278,7 +293,9 @@ def read_identity(root: Path) -> Identity | None:
 
 
 def _same(found: Identity, wanted: Identity) -> bool:
-    return (found.kind, found.subject, found.partitions) == (wanted.kind, wanted.subject, wanted.partitions)
+    # A topology may grow; what a replay decides is for a number of tasks.
+    fits = found.kind == "run" or found.partitions == wanted.partitions
+    return fits and (found.kind, found.subject) == (wanted.kind, wanted.subject)
 
 
 def _described(identity: Identity) -> str:

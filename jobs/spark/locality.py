@@ -32,8 +32,8 @@ executor that has just registered may not be given tasks yet."""
 class Placement:
     """Keeps the partitions of one topology with their hosts.
 
-    Arguments: the context of a cluster, and the number of partitions. Pickling, shuffling and preferring
-    go through parts of PySpark that are not its public interface: the version is pinned.
+    Arguments: the context of a cluster, and the number of partitions, which may grow. Pickling, shuffling and
+    preferring go through parts of PySpark that are not its public interface: the version is pinned.
     """
 
     def __init__(self, context: SparkContext, partitions: int) -> None:
@@ -45,8 +45,12 @@ class Placement:
         self._executors: frozenset[str] = frozenset()
         self._checks = 0
 
-    def prepare(self) -> None:
-        """Give every executor its share of partitions, before each batch."""
+    def prepare(self, partitions: int) -> None:
+        """Give every executor its share of so many partitions, before each batch."""
+        if partitions != self._partitions:
+            self._partitions = partitions
+            self._partitioner = self._jvm.PythonPartitioner(partitions, _PARTITIONER)
+            self._spread()
         executors = self._alive()
         if executors != self._executors:
             self._executors = executors

@@ -41,7 +41,7 @@ class ShuffleExecutor:
     def chained(self, graph: PhysicalGraph, context: BatchContext, groups: Groups) -> list[TaskReport]:
         """The reports of all tasks. Raises what Spark raises."""
         if self._placement is not None:
-            self._placement.prepare()
+            self._placement.prepare(context.partitions)
         described = self._spark.parallelize(groups, len(groups))
         rows = described.mapPartitionsWithIndex(IngestStage(context))
         for stage in range(1, context.stages(graph).count + 1):

@@ -19,6 +19,9 @@ StreamKind = Literal["stream", "table"]
 MAX_AHEAD = timedelta(days=1)
 """How far ahead of its arrival a tuple's event time may lie unless its stream says otherwise."""
 
+MOST_TASKS = 1 << 8
+"""Tasks of a store, and ingesting tasks of a batch: a job's arrival numbers tell so many apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class TimeColumn:

@@ -20,9 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from jobs.plan.tuples import ARRIVALS_PER_TASK, MOST_TASKS
+from jobs.plan.tuples import ARRIVALS_PER_TASK
 from jobs.sources.files.replay import ReplayPlanner, ReplaySource
 from jobs.sources.files.stream_files import InputFile, StreamFiles
+from optimizer.logical.stream import MOST_TASKS
 from tests.oracle.reference import Answer, answer, register_functions, replayed_answer
 from tests.oracle.workload import ID, TIME, GeneratedQuery, GeneratedStream, GeneratedWorkload
 

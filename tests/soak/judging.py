@@ -18,7 +18,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from jobs.plan.tuples import ARRIVALS_PER_TASK, MOST_TASKS
+from jobs.plan.tuples import ARRIVALS_PER_TASK
+from optimizer.logical.stream import MOST_TASKS
 from tests.oracle.workload import TIME, GeneratedQuery
 from tests.soak.questions import MOST_OUTPUTS
 from tests.soak.tuples import STREAMS

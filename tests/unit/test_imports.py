@@ -30,6 +30,8 @@ REPLAY = (
 """The replay command, whose driver plans, and calibration, which measures plans: the only parts of the
 runtime that may call the whole optimizer. The rest must not import it, or `jobs run` would drag the
 optimizer along."""
+SHAPED = {"jobs.shapes": "optimizer.partitioning.matrix"}
+"""Shapes of join matrices follow every batch, in a topology too; their policies know graphs, not plans."""
 FOREIGN = {
     "optimizer": {"jobs", "backend", "django", "pyspark", "redis", "celery"},
     "jobs": {"backend", "django", "celery", "rest_framework"},
@@ -99,7 +101,12 @@ def forbidden(module: str, name: str) -> str | None:
     if is_in(module, "backend") and is_in(name, "jobs") and not is_in(name, "jobs.protocol"):
         return "the web application knows the runtime by its protocol only"
     if is_in(module, "jobs") and not any(is_in(module, part) for part in REPLAY):
-        if is_in(name, "optimizer") and not any(is_in(name, f"optimizer.{part}") for part in KERNEL):
+        shaped = any(is_in(module, own) and is_in(name, policies) for own, policies in SHAPED.items())
+        if (
+            is_in(name, "optimizer")
+            and not shaped
+            and not any(is_in(name, f"optimizer.{part}") for part in KERNEL)
+        ):
             return f"the runtime shares only {', '.join(sorted(KERNEL))} with the optimizer"
         if is_in(name, "jobs.adaptation"):
             return "planning at run time belongs to the replay command"

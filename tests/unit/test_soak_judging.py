@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from jobs.failures.dead_letters import DEAD_LETTERS
-from jobs.plan.tuples import ARRIVALS_PER_TASK, MOST_TASKS
+from jobs.plan.tuples import ARRIVALS_PER_TASK
+from optimizer.logical.stream import MOST_TASKS
 from tests.oracle.workload import GeneratedInput, GeneratedQuery
 from tests.soak.judging import Answers, Judgement, judge
 from tests.soak.tuples import STREAMS

@@ -14,6 +14,7 @@ from backend.deployments import scaling
 from backend.http.documents import Document, Form, checked
 from backend.topologies.models import Topology
 from backend.topologies.queries import topologies
+from optimizer.logical.stream import MOST_TASKS
 
 
 class StreamTasksSerializer(serializers.Serializer[scaling.StreamTasks]):
@@ -31,7 +32,7 @@ class TasksSerializer(Document):
 
 class SetTasksSerializer(Form):
     tasks = serializers.DictField(
-        child=serializers.IntegerField(min_value=1, max_value=1024, allow_null=True),
+        child=serializers.IntegerField(min_value=1, max_value=MOST_TASKS, allow_null=True),
         allow_empty=False,
         help_text="by stream; null: by load",
     )

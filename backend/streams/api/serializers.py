@@ -10,6 +10,7 @@ from backend.streams.api.sources import WithSources
 from backend.streams.models import COLUMN_TYPE_CHOICES, DAY_MS, KIND_CHOICES, NAME, Stream
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.source import CONNECTORS
+from optimizer.logical.stream import MOST_TASKS
 
 BIGGEST = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly."""
@@ -55,7 +56,7 @@ class StreamWriteSerializer(WithSources):
         default=None,
         help_text="Of a table: the boolean column that is true of a version that deletes its key.",
     )
-    parallelism = serializers.IntegerField(min_value=1, max_value=1024, allow_null=True, default=None)
+    parallelism = serializers.IntegerField(min_value=1, max_value=MOST_TASKS, allow_null=True, default=None)
     tuples_per_second = serializers.FloatField(min_value=0, max_value=1e12, allow_null=True, default=None)
     columns = StreamColumnSerializer(  # type: ignore[call-arg]  # `many` makes it a ListSerializer
         many=True, allow_empty=False, max_length=500

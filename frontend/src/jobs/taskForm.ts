@@ -1,7 +1,8 @@
 /** The form that says over how many tasks the stores of a topology's streams are spread. Pure. */
 import type { TopologyTasks } from "../api/documents";
 
-export const MOST_TASKS = 1024;
+/** As many as a job tells apart: `MOST_TASKS` of optimizer.logical.stream. */
+export const MOST_TASKS = 256;
 
 /** By stream, what stands in its field: a number, or nothing where the load decides. */
 export type TaskFields = Readonly<Record<string, string>>;

@@ -59,6 +59,14 @@ def test_what_an_operator_sets_is_in_the_next_plan(as_operator: Client, topology
     assert (trail[0]["action"], trail[0]["detail"]) == ("scale", "weather: 5")
 
 
+def test_what_a_job_would_refuse_never_stays_on_the_stream(as_operator: Client, topology: Topology) -> None:
+    answer = scale(as_operator, weather=257)
+    assert answer.status_code == 400
+    assert "less than or equal to 256" in str(answer.json())
+    assert Stream.objects.get(name="weather").parallelism is None
+    assert Topology.objects.get().revision == topology.revision
+
+
 def test_the_load_decides_again(as_operator: Client, topology: Topology) -> None:
     assert scale(as_operator, weather=5).status_code == 202
     assert scale(as_operator, weather=None, arrivals=1).status_code == 202

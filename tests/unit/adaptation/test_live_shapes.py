@@ -12,13 +12,13 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from jobs.adaptation.live_shapes import LiveShapes, shape_labels
 from jobs.control_plane.epoch_reporter import EpochLog
 from jobs.control_plane.events import batch_completed
 from jobs.control_plane.latency_window import LatencyWindow
 from jobs.driver.coordinator import Committed
 from jobs.protocol import EpochCompleted
 from jobs.recovery.checkpoint import Change
+from jobs.shapes.live import LiveShapes, shape_labels
 from jobs.sources.planner import PlannedBatch
 from optimizer.algebra.errors import InputError
 from optimizer.partitioning.matrix.groups import grids_by_stream

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.adaptation.shapes import Shapes
 from jobs.recovery.batch_history import BatchLine
 from jobs.recovery.manifest import BatchCounts, BatchFigures
+from jobs.shapes.policies import Shapes
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream

@@ -92,7 +92,7 @@ def test_a_job_refuses_a_plan_whose_functions_it_may_not_call(
 ) -> None:
     text = "SELECT near(r.b, s.b) AS close FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.k = s.k"
     graph = plan([parse_query(text, "q", allowed)], allowed).graph
-    check_usable(graph, None, 1, "p1")
+    check_usable(graph, None, "p1")
     monkeypatch.delenv(SETTING)
     with pytest.raises(InputError, match=r"plan p1: rules\..* found a call of near, which the file in"):
-        check_usable(graph, None, 1, "p1")
+        check_usable(graph, None, "p1")

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import TypeAdapter, ValidationError
 
-from jobs.adaptation.shapes import Shapes, ShapesKnown
 from jobs.control_plane.as_planned import AsPlanned
 from jobs.recovery.batch_history import BatchLine
 from jobs.recovery.checkpoint import Change, Checkpoint
 from jobs.recovery.manifest import Manifest
+from jobs.shapes.policies import Shapes, ShapesKnown
 from jobs.sources.planner import PlannedBatch
 from optimizer.algebra.errors import InputError, Place
 from optimizer.partitioning.matrix.groups import grids_by_stream

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from jobs.adaptation.cardinalities import Cardinalities, Counted
 from jobs.recovery.batch_history import BatchLine
+from jobs.shapes.cardinalities import Cardinalities, Counted
 from optimizer.partitioning.matrix.groups import followed, rows_for
 from optimizer.partitioning.matrix.policy import Controller
 from optimizer.physical.graph import PhysicalGraph

@@ -1,0 +1,1 @@
+"""Shapes of join matrices that follow what their stores receive."""
