@@ -1,4 +1,4 @@
-"""Tell of a batch by the ids of the plan that the control plane knows, whatever shapes its grids had."""
+"""Tell of a batch by the ids of the deployed plan, whatever shapes its grids had."""
 
 from __future__ import annotations
 

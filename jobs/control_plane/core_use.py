@@ -77,7 +77,7 @@ def cores_used(
 
 
 def _tuples_of(graph: PhysicalGraph) -> dict[str, list[str]]:
-    """By store and by rule that stores nothing, the edges that bring its tuples, and what it makes."""
+    """By store and by step, the edges that bring its tuples, and what it makes."""
     found: dict[str, list[str]] = {store.id: [] for store in graph.stores}
     for rule in graph.rules:
         if isinstance(rule, StoreRule):

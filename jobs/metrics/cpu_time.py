@@ -27,7 +27,10 @@ class CpuClock:
         self._began_ns = time.process_time_ns()
 
     def lap_us(self) -> int:
-        """Microseconds since the clock was made or last asked; what is left over counts for the next lap."""
+        """Microseconds since the clock was made or last asked.
+
+        What is left over counts for the next lap.
+        """
         took = (time.process_time_ns() - self._began_ns) // 1000
         self._began_ns += took * 1000
         return took

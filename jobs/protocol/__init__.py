@@ -353,7 +353,7 @@ class ElementRate(BaseModel, frozen=True):
 
 
 class CoreUse(BaseModel, frozen=True):
-    """Processor time over an epoch, in cores: processor seconds per second of the clock."""
+    """Processor time over an epoch: processor seconds per second of the clock."""
 
     estimated: float | None
     """What was expected before the epoch, of as much event time; None if nothing was."""

@@ -145,7 +145,7 @@ class Checkpoint:
         disk().flush([root, *(root / folder for folder in ("commits", "plans", "changes"))])
 
     def grow(self, partitions: int) -> None:
-        """From the next batch on have at least so many partitions; durable when it returns.
+        """Have at least so many partitions from the next batch on, durably.
 
         A store of N tasks lies in the first N partitions, however many there are, so nothing moves. There
         are never fewer: tuples may lie in any that there were.
@@ -257,7 +257,9 @@ class Checkpoint:
                 delete_if_there(path)
 
     def forget_changes(self, before: int, used: Collection[str] = ()) -> None:
-        """Delete changes with smaller numbers, and plans that no other change names and that are not `used`.
+        """Delete changes with smaller numbers, and the plans that only they name.
+
+        Plans in `used` stay.
 
         No batch will run under them again. No caller may record a change meanwhile.
         """

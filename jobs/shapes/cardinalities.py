@@ -142,7 +142,10 @@ def _received(
 
 
 def _few(steps: list[Step]) -> list[Step]:
-    """The same cardinalities in at most `MOST_STEPS`; two together stay as long as the later one."""
+    """The same cardinalities in at most `MOST_STEPS`.
+
+    Two that are taken together stay as long as the later one.
+    """
     if len(steps) <= MOST_STEPS:
         return steps
     pairs = (steps[i : i + 2] for i in range(0, len(steps), 2))

@@ -1,4 +1,4 @@
-"""Grid shapes of a running topology: decided before each batch, kept in its checkpoint.
+"""Decide a running topology's grid shapes before each batch, durably.
 
 The control plane knows plans, not shapes: of which shape a grid is just now is laid over its plan, and told
 with what happened. `shapes.json` has what the policies know behind a batch. It is written behind the commit;
@@ -88,7 +88,7 @@ class LiveShapes:
         return replace(change, plan=self._shaped[2])
 
     def as_planned(self, change: Change) -> AsPlanned | None:
-        """How the plan that the control plane knows is to be told of; None if the batch had its shapes.
+        """How to tell of the deployed plan; None if the batch had its shapes.
 
         Args:
             change: of the newest batch, as `shaped` gave it.

@@ -28,7 +28,22 @@ def expected_cores(
     batch_s: float,
     horizon_s: float = 3600.0,
 ) -> ExpectedCores:
-    """What the graph takes under given statistics, whatever cost its plan was chosen by.
+    """What a graph takes under given statistics, whatever its plan was chosen by.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.catalog import Catalog
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.planner.plan import plan
+    >>> from optimizer.sql import parse_query
+    >>> from optimizer.statistics import statistics_of_workload
+    >>> columns = (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT))
+    >>> catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=10.0) for name in ("r", "s"))
+    >>> text = "SELECT r.a FROM r [RANGE 1 SECOND], s [RANGE 1 SECOND] WHERE r.a = s.a"
+    >>> known = statistics_of_workload(catalog)
+    >>> graph = plan([parse_query(text, "q", catalog)], catalog, known).graph
+    >>> each = expected_cores(graph, known, Coefficients(batch=1000.0, step=500.0), batch_s=0.5)
+    >>> round(each.total - sum(each.elements.values()), 6)
+    0.002
 
     Args:
         coefficients: as `python -m jobs calibrate` measures them.

@@ -629,7 +629,7 @@ export interface components {
         };
         /**
          * CoreUse
-         * @description Processor time over an epoch, in cores: processor seconds per second of the clock.
+         * @description Processor time over an epoch: processor seconds per second of the clock.
          */
         CoreUse: {
             /** Estimated */
