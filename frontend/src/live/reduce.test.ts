@@ -184,7 +184,8 @@ describe("reduce", () => {
       error: "boom",
       run: "a2",
       plan_id: "P1",
-      last_event_id: "23-0",
+      last_event_id: "24-0",
+      shapes: [{ batch: 2, stores: { r: { before: "4x1", after: "2x2" } }, moved: 7, seconds: 0.25 }],
     });
   });
 
@@ -214,12 +215,12 @@ describe("reduce", () => {
 
   it("goes through the states of the contract's table", () => {
     expect(play(EMPTY, story.slice(0, 1)).state).toBe("running");
-    expect(play(EMPTY, story.slice(0, 8)).state).toBe("idle");
-    expect(play(EMPTY, story.slice(0, 8)).given_up).toEqual({ at: at(3), plan_id: "P2", batch: 3 });
-    expect(play(EMPTY, story.slice(0, 9)).given_up).toBeNull();
-    expect(play(EMPTY, story.slice(0, 12)).state).toBe("stopping");
-    expect(play(EMPTY, story.slice(0, 16)).state).toBe("stopped");
-    expect(play(EMPTY, story.slice(0, 17))).toMatchObject({
+    expect(play(EMPTY, story.slice(0, 9)).state).toBe("idle");
+    expect(play(EMPTY, story.slice(0, 9)).given_up).toEqual({ at: at(3), plan_id: "P2", batch: 3 });
+    expect(play(EMPTY, story.slice(0, 10)).given_up).toBeNull();
+    expect(play(EMPTY, story.slice(0, 13)).state).toBe("stopping");
+    expect(play(EMPTY, story.slice(0, 17)).state).toBe("stopped");
+    expect(play(EMPTY, story.slice(0, 18))).toMatchObject({
       state: "running",
       batch: null,
       heartbeat_at: at(0),
@@ -227,7 +228,7 @@ describe("reduce", () => {
   });
 
   it("ignores what an older run still says, except for the id", () => {
-    const before = play(EMPTY, story.slice(0, 19));
+    const before = play(EMPTY, story.slice(0, 20));
     expect(reduce(before, "99-0", batch(6, "a1"))).toEqual({ ...before, last_event_id: "99-0" });
   });
 
