@@ -45,6 +45,7 @@ def main() -> None:
         "idle-timeout",
         "epoch-batches",
         "most-combinations",
+        "storage-weight",
     ):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--memory-limit", type=int)
