@@ -53,12 +53,14 @@ def rebuild(
     """
     feeding = feeding_part(graph, frozenset(wanted))
     index = index_of(feeding)
+    # The feeding part has no rules that fill base stores.
+    kept = {store: Kept.by(condition) for store, condition in kept_filters(at_once(graph)).items()}
     runs: dict[str, tuple[RunRef, ...]] = {store: tuple(held) for store, held in stored.items()}
     tasks = max(max(rescaling_of(layouts.get(store.id)).counts(store)) for store in graph.stores)
     limit = limit_of(index_of(graph), share_bytes)
     made: dict[str, list[RunRef]] = {store: [] for store in wanted}
     for step, (low, high) in enumerate(_steps(graph, stored)):
-        messages = _start(checkpoint, index, stored, low, high, layouts, limit is not None)
+        messages = _start(checkpoint, index, stored, kept, low, high, layouts, limit is not None)
         number = _NUMBERS + batch * 1000 + step
         states = [
             PartitionState(checkpoint.state, partition, number, runs, limit=limit, merges=False)
@@ -134,6 +136,7 @@ def _start(
     checkpoint: Checkpoint,
     index: RuleIndex,
     stored: Mapping[str, Sequence[RunRef]],
+    kept: Mapping[str, Kept],
     low: int,
     high: int,
     layouts: Layouts,
@@ -142,7 +145,6 @@ def _start(
     """What the sources would have sent of a range of arrivals."""
     root = state_root(checkpoint.state)
     messages: list[Message] = []
-    kept = {store: Kept.by(condition) for store, condition in kept_filters(index.graph).items()}
     asked: dict[str, list[tuple[SourceRule, Expression | None]]] = {}
     for stream, rules in sorted(index.sources.items()):
         there = [
