@@ -15,6 +15,8 @@ export interface Compared {
 export interface StepRow {
   /** The receiving rule's id. */
   readonly id: string;
+  /** Under which id its cost stands: the rule, or the store that it fills. */
+  readonly priced: string;
   readonly level: number;
   readonly from: string;
   readonly to: string;
@@ -85,6 +87,7 @@ export function stepRows(
     return [
       {
         id: rule.id,
+        priced: rule.kind === "store" ? rule.store : rule.id,
         level: edge.level,
         from: labelOf(rules.get(edge.origin), stores),
         to: stores.get(edge.target)?.label ?? edge.target,
