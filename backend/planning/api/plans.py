@@ -66,9 +66,7 @@ class CostsSerializer(Document):
     """A plan's cost by what causes it and by who needs that: millionths of a core, or tuples per second."""
 
     unit = serializers.CharField(help_text="cores | messages")
-    common = serializers.FloatField(
-        help_text="on no query: batches as such, stores that none needs yet"
-    )
+    common = serializers.FloatField(help_text="on no query: batches as such, stores that none needs yet")
     streams = serializers.DictField(child=serializers.FloatField(), help_text="reading each stream")
     elements = serializers.DictField(
         child=serializers.FloatField(), help_text="by rule that receives tuples, and by store"
