@@ -13,7 +13,7 @@ import { useWidth } from "../ui/useWidth";
 /** Further rivers would push the newest results out of sight. */
 const RIVERS_MOST = 2;
 const HEIGHT_PX = 150;
-const LABELS_PX = 190;
+const LABELS_PX = 222;
 const NARROW_PX = 560;
 
 interface Props {
@@ -59,7 +59,7 @@ function SmallRiver({ name, graph, colour }: RiverProps): JSX.Element {
   const data = useMemo((): RiverData => {
     const labels = width < NARROW_PX ? 0 : LABELS_PX;
     return {
-      placed: layoutRiver(river, { width, height: HEIGHT_PX, gap: 8, labels }),
+      placed: layoutRiver(river, { width, height: HEIGHT_PX, gap: 13, labels }),
       colour,
       most: Math.max(1, ...river.links.map(({ queries }) => queries.size)),
       lit: null,

@@ -29,7 +29,7 @@ interface Props {
 /** Below this nothing but streams and queries is labelled. */
 const NARROW_PX = 640;
 const HEIGHT_PX = 400;
-const LABELS_PX = 200;
+const LABELS_PX = 222;
 
 /** One picture of the whole: streams on the left, shared steps between, each query once on the right. */
 export function RiverView({ graph, live, colour, costs, problem }: Props): JSX.Element {
