@@ -1,4 +1,4 @@
-"""What the parts of a stored plan cost, and what of it falls on each query."""
+"""What the parts of a stored plan cost, and each query's share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from optimizer.estimate import Shares
 
 
 def costs_of(caller: Caller, record: Plan) -> Shares:
-    """By the statistics that the plan was made from, in the unit of its topology's planner."""
+    """Price a plan by its own statistics, in its planner's unit."""
     planning = planning_of(record.topology)
     return pool.plan(
         caller, drafting.cost_shares, record.graph, registered(load_catalog()), record.learnt, planning

@@ -301,7 +301,7 @@ def _measured(registered: Registered, measured: str) -> StatisticsProvider:
 
 
 def cost_shares(graph: str, registered: Registered, measured: str, planning: Planning) -> Shares:
-    """What a plan's parts cost and what of it falls on each query, by what the plan was made from."""
+    """Price a plan's parts, and each query's share, by its own statistics."""
     statistics = LayeredStatistics((_measured(registered, measured), DefaultStatistics()))
     options = planning.planner.options(memory_limit=planning.memory_limit)
     return shares(PhysicalGraph.from_json(graph), statistics, options)

@@ -1,4 +1,4 @@
-"""What each query of a plan has to pay for: its own steps, and its part of the shared ones."""
+"""What each query pays for: its own steps and a part of shared ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from optimizer.statistics.provider import StatisticsProvider
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """A plan's cost by what causes it, and by who needs that; all in the unit of `Options.pricing`."""
+    """A plan's cost by part and by query, in the unit of `Options.pricing`."""
 
     elements: dict[str, float]
     """By rule that receives tuples, and by store."""
@@ -37,7 +37,9 @@ class Shares:
 def shares(
     graph: PhysicalGraph, statistics: StatisticsProvider, options: Options, horizon_s: float = 3600.0
 ) -> Shares:
-    """Split a plan's cost among its queries: each step, store and stream evenly among those that need it.
+    """Split a plan's cost among its queries.
+
+    Each step, store and stream is split evenly among those that need it.
 
     Parts have costs of their own that do not depend on who needs them, so an even split of each is the
     Shapley value: the mean of what a query adds, over all orders in which queries could have come.

@@ -63,7 +63,10 @@ class TopologyAlternatives(APIView):
 
 
 class CostsSerializer(Document):
-    """A plan's cost by what causes it and by who needs that: millionths of a core, or tuples per second."""
+    """A plan's cost by part and by query.
+
+    In millionths of a core, or in tuples per second.
+    """
 
     unit = serializers.CharField(help_text="cores | messages")
     common = serializers.FloatField(help_text="on no query: batches as such, stores that none needs yet")
@@ -79,7 +82,7 @@ class CostsSerializer(Document):
 
 
 class TopologyCosts(APIView):
-    """What the parts of a plan cost, and what of it falls on each query."""
+    """What the parts of a plan cost, and each query's share."""
 
     @extend_schema(parameters=[PlanFilterSerializer], responses=CostsSerializer)
     def get(self, request: Request, name: str) -> Response:
