@@ -223,7 +223,7 @@ export interface paths {
         get: operations["topologies_audit_list"];
     };
     "/api/topologies/{name}/costs/": {
-        /** @description What the parts of a plan cost, and what of it falls on each query. */
+        /** @description What the parts of a plan cost, and each query's share. */
         get: operations["topologies_costs_retrieve"];
     };
     "/api/topologies/{name}/epochs/{epoch}/": {
@@ -668,7 +668,11 @@ export interface components {
         };
         /** @enum {string} */
         CostEnum: "cores" | "messages";
-        /** @description A plan's cost by what causes it and by who needs that: millionths of a core, or tuples per second. */
+        /**
+         * @description A plan's cost by part and by query.
+         *
+         *     In millionths of a core, or in tuples per second.
+         */
         Costs: {
             /** @description writing each query's results */
             answers: {
