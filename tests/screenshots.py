@@ -42,6 +42,7 @@ PAGES = {
     "convert": "/convert/",
     "topologies": "/topologies/",
     "topology": "/topologies/flights/",
+    "probe-trees": "/topologies/flights/?view=trees",
     "physical-graph": "/topologies/flights/?view=graph",
     "together-and-alone": "/topologies/flights/?view=beside",
     "receipt": "/topologies/flights/?tab=Receipt",

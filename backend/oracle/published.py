@@ -10,7 +10,8 @@ from backend.redis import connection, read_entries
 from jobs.protocol import results_key
 
 MOST_ENTRIES = 1_000
-"""The job cuts a tail only above so many entries (`jobs.sinks.redis_tail`), the oldest first."""
+"""The job cuts a tail only above so many entries, the oldest first; a batch appends at most so many of its
+results (`jobs.sinks.redis_tail`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Published:
 
     rows: tuple[dict[str, object], ...]
     whole: bool
-    """True if the tail was not cut here: a result that it lacks was not published."""
+    """True if neither the tail nor the batch was cut here: a result that it lacks was not published."""
 
 
 def published(topology: str, query: str, batches: Collection[int]) -> dict[int, Published]:
@@ -38,6 +39,8 @@ def published(topology: str, query: str, batches: Collection[int]) -> dict[int, 
         if batch in rows:
             rows[batch].append(json.loads(fields["json"], parse_constant=str))
     return {
-        batch: Published(tuple(found), not cut or (oldest is not None and oldest < batch))
+        batch: Published(
+            tuple(found), len(found) < MOST_ENTRIES and (not cut or (oldest is not None and oldest < batch))
+        )
         for batch, found in rows.items()
     }

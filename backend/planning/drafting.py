@@ -15,13 +15,14 @@ from optimizer.adaptation import LearntStatistics
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Expression
 from optimizer.algebra.types import ColumnType
-from optimizer.estimate import Estimated, estimate
+from optimizer.estimate import Estimated, Shares, estimate, shares
 from optimizer.explain import explain as explain_plan
 from optimizer.explain import marginal_cost, to_text
 from optimizer.explain.advice import Advice, advise
 from optimizer.explain.forecast import AddedStore, added_state
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query, registered_inputs
+from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.rules import ProbeRule
 from optimizer.planner.plan import Plan, plan
 from optimizer.planner.settings import Method, PlannerSettings
@@ -279,9 +280,7 @@ def alternatives(
 def _alternative(
     queries: tuple[Query, ...], registered: Registered, measured: str, planning: Planning
 ) -> Alternative:
-    learnt = read_learnt(measured)
-    below = registered.statistics
-    statistics = below if learnt is None else LayeredStatistics((learnt.measured, below))
+    statistics = _measured(registered, measured)
     made = plan_quickly(queries, registered.catalog, statistics, {}, registered.tasks, planning)
     cost = made.cost
     return Alternative(
@@ -293,6 +292,19 @@ def _alternative(
         seconds=made.seconds,
         graph=json.loads(made.graph.to_json()),
     )
+
+
+def _measured(registered: Registered, measured: str) -> StatisticsProvider:
+    """What was learnt, and below it what is declared."""
+    learnt, below = read_learnt(measured), registered.statistics
+    return below if learnt is None else LayeredStatistics((learnt.measured, below))
+
+
+def cost_shares(graph: str, registered: Registered, measured: str, planning: Planning) -> Shares:
+    """Price a plan's parts, and each query's share, by its own statistics."""
+    statistics = LayeredStatistics((_measured(registered, measured), DefaultStatistics()))
+    options = planning.planner.options(memory_limit=planning.memory_limit)
+    return shares(PhysicalGraph.from_json(graph), statistics, options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,5 +8,16 @@ it and however long ago.
 from optimizer.estimate.cores import ExpectedCores, expected_cores
 from optimizer.estimate.flow import Estimated, estimate
 from optimizer.estimate.loads import Loads, cost_of, loads
+from optimizer.estimate.shares import Shares, shares
 
-__all__ = ["Estimated", "ExpectedCores", "Loads", "cost_of", "estimate", "expected_cores", "loads"]
+__all__ = [
+    "Estimated",
+    "ExpectedCores",
+    "Loads",
+    "Shares",
+    "cost_of",
+    "estimate",
+    "expected_cores",
+    "loads",
+    "shares",
+]

@@ -36,6 +36,10 @@ class Loads:
     copies: dict[str, CopyLoad]
     """By store."""
     source: SourceLoad
+    reading: dict[str, SourceLoad]
+    """What of `source` each stream is, with all that its filters let pass."""
+    answering: dict[str, SourceLoad]
+    """What of `source` each query's results are."""
 
     def cost(self, pricing: Pricing) -> float:
         """The graph's total cost in the pricing's unit."""
@@ -121,27 +125,46 @@ class _Loading:
         rules, copies = self.flow.graph.rules, self.flow.graph.stores
         steps = {rule.id: self._step(rule) for rule in rules if isinstance(rule, ProbeRule)}
         ends = {r.id: self._end(r) for r in rules if isinstance(r, SettleRule | AggregateRule)}
-        return Loads(steps | ends, {store.id: self._copy(store) for store in copies}, self._source())
+        reading = {stream.name: self._reading(stream.name) for stream in self.flow.graph.streams}
+        answering = {query.name: self._answering(query.name) for query in self.flow.graph.queries}
+        parts = [*reading.values(), *answering.values()]
+        source = SourceLoad(
+            streams=tuple(rate for part in parts for rate in part.streams),
+            sources=tuple(rate for part in parts for rate in part.sources),
+            read_bytes=sum(part.read_bytes for part in parts),
+            results=sum(part.results for part in parts),
+            result_bytes=sum(part.result_bytes for part in parts),
+            leaves=tuple(rate for part in parts for rate in part.leaves),
+        )
+        kept = {store.id: self._copy(store) for store in copies}
+        return Loads(steps | ends, kept, source, reading, answering)
 
-    def _source(self) -> SourceLoad:
-        flow, graph = self.flow, self.flow.graph
-        answering = [
-            (flow.produced(rule.id), self._made_bytes(rule), len(self._results(rule)))
-            for rule in graph.rules
-            if self._results(rule)
-        ]
-        read = {stream.name: 0.0 for stream in graph.streams}
-        for rule in graph.rules:
-            if isinstance(rule, SourceRule):
-                read[rule.stream] = max(read[rule.stream], self._made_bytes(rule))
-        rates = {name: flow.rate(name) for name in read}
+    def _reading(self, stream: str) -> SourceLoad:
+        rules = [r for r in self.flow.graph.rules if isinstance(r, SourceRule) and r.stream == stream]
+        rate = self.flow.rate(stream)
         return SourceLoad(
-            streams=tuple(rates.values()),
-            sources=tuple(flow.produced(rule.id) for rule in graph.rules if isinstance(rule, SourceRule)),
-            read_bytes=sum(rate * read[name] for name, rate in rates.items()),
-            results=sum(rate * count for rate, _, count in answering),
-            result_bytes=sum(rate * size * count for rate, size, count in answering),
-            leaves=tuple(rate for rate, _, count in answering for _ in range(count)),
+            streams=(rate,),
+            sources=tuple(self.flow.produced(rule.id) for rule in rules),
+            read_bytes=rate * max((self._made_bytes(rule) for rule in rules), default=0.0),
+            results=0.0,
+            result_bytes=0.0,
+            leaves=(),
+        )
+
+    def _answering(self, query: str) -> SourceLoad:
+        leaves = [
+            (self.flow.produced(rule.id), self._made_bytes(rule))
+            for rule in self.flow.graph.rules
+            for leaf in self._results(rule)
+            if leaf.query == query
+        ]
+        return SourceLoad(
+            streams=(),
+            sources=(),
+            read_bytes=0.0,
+            results=sum(rate for rate, _ in leaves),
+            result_bytes=sum(rate * size for rate, size in leaves),
+            leaves=tuple(rate for rate, _ in leaves),
         )
 
     def _copy(self, store: GraphStore) -> CopyLoad:

@@ -145,6 +145,7 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/topologies/"): READ,
     ("get", "/api/topologies/{name}/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/alternatives/"): Case(200, at={"name": "flights"}),
+    ("get", "/api/topologies/{name}/costs/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/savings/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/audit/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/epochs/{epoch}/"): Case(200, at={"name": "flights", "epoch": "3"}),

@@ -41,7 +41,7 @@ def large_page(browser: Browser, large: Site) -> Iterator[Page]:
     )
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
-    page.goto(f"/topologies/{NAME}/")
+    page.goto(f"/topologies/{NAME}/?view=trees")
     expect(page.locator("svg.forest .node").first).to_be_visible(timeout=SLOW_MS)
     yield page
     context.close()

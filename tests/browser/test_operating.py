@@ -140,7 +140,7 @@ def test_the_command_works_with_a_token_of_the_page(
 
 
 def test_plans_are_shaded_saved_and_compared(page: Page) -> None:
-    page.goto("/topologies/flights/?tab=Epochs")
+    page.goto("/topologies/flights/?view=trees&tab=Epochs")
     expect(page.get_by_role("heading", name="Probe trees")).to_be_visible(timeout=SLOW_MS)
     expect(page.locator(".forest-host svg .node").first).to_be_visible(timeout=SLOW_MS)
     for shade in ("cost", "load", "skew", "query"):

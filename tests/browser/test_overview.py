@@ -29,7 +29,7 @@ def test_a_topology_stands_in_one_row_that_leads_to_it(page: Page) -> None:
     names = results.locator("tbody .row-link").all_text_contents()
     assert names == sorted(names)
     row.get_by_role("link", name="flights").click()
-    expect(page.get_by_role("heading", name="Probe trees")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_role("heading", name="River")).to_be_visible(timeout=SLOW_MS)
 
 
 def test_what_is_wrong_leads_to_where_it_is_told(page: Page) -> None:

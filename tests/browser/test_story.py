@@ -39,7 +39,7 @@ def test_from_sql_to_live_answers(page: Page) -> None:
     expect(running).to_be_visible(timeout=SLOW_MS)
     running.click()
 
-    expect(page.get_by_role("heading", name="Probe trees")).to_be_visible()
+    expect(page.get_by_role("heading", name="River")).to_be_visible()
     expect(page.locator("svg").first).to_be_visible()
     held = page.get_by_role("region", name="Stores").locator("tbody tr").first
     expect(held).to_contain_text(re.compile(r"[1-9]"), timeout=SLOW_MS)

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.jobs_page import job_of
 from tests.browser.test_story import SLOW_MS
 
-TREES = "/topologies/flights/?tab=Receipt"
+TREES = "/topologies/flights/?view=trees&tab=Receipt"
 MOST_EPOCHS_WITHOUT_RATES = 5
 
 
@@ -110,7 +110,7 @@ def test_other_methods_and_past_plans_are_compared_with_the_running_one(page: Pa
 
 
 def test_an_epoch_is_looked_back_at_beside_batches_and_log(page: Page) -> None:
-    open_trees(page, "/topologies/flights/?tab=Steps")
+    open_trees(page, "/topologies/flights/?view=trees&tab=Steps")
     back = page.get_by_label("Look back")
     expect(back).to_be_enabled(timeout=SLOW_MS)
     back.press("End")
@@ -239,7 +239,7 @@ def test_the_planner_and_the_job_of_a_topology_are_set_on_the_page(page: Page) -
 
 
 def test_the_trees_are_walked_by_keyboard_and_the_address_remembers(page: Page) -> None:
-    nodes = open_trees(page, "/topologies/flights/")
+    nodes = open_trees(page, "/topologies/flights/?view=trees")
     root = page.locator("svg.forest .node.source").first
     root.focus()
     page.keyboard.press("ArrowRight")
@@ -282,7 +282,7 @@ def _fold_and_unfold(page: Page, nodes: Locator) -> None:
 
 
 def test_a_query_is_singled_out_steps_are_found_and_the_small_map_leads(page: Page) -> None:
-    nodes = open_trees(page, "/topologies/flights/")
+    nodes = open_trees(page, "/topologies/flights/?view=trees")
     page.get_by_label("Show only one query's paths").get_by_role("button", name="made_up_in_wind").click()
     assert "query=made_up_in_wind" in page.url
     page.reload()
@@ -313,7 +313,7 @@ def test_a_query_is_singled_out_steps_are_found_and_the_small_map_leads(page: Pa
 
 
 def test_tables_are_sorted_and_bottlenecks_lead_to_their_store(page: Page) -> None:
-    open_trees(page, "/topologies/flights/")
+    open_trees(page, "/topologies/flights/?view=trees")
     stores = page.get_by_role("region", name="Stores")
     header = stores.get_by_role("columnheader", name="Store")
     header.get_by_role("button").press("Enter")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -13,8 +14,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.bounded.caller import caller_of
-from backend.http.documents import checked
-from backend.planning import alternatives
+from backend.http.documents import Document, checked
+from backend.planning import alternatives, attribution
 from backend.planning.api.serializers import CostSerializer, PlanFilterSerializer, PlanSerializer
 from backend.planning.drafting import Alternative
 from backend.topologies import queries
@@ -59,6 +60,36 @@ class TopologyAlternatives(APIView):
     def get(self, request: Request, name: str) -> Response:
         found = alternatives.alternatives_of(caller_of(request), _asked_for(request, name))
         return Response(AlternativeSerializer(found, many=True).data)
+
+
+class CostsSerializer(Document):
+    """A plan's cost by part and by query.
+
+    In millionths of a core, or in tuples per second.
+    """
+
+    unit = serializers.CharField(help_text="cores | messages")
+    common = serializers.FloatField(help_text="on no query: batches as such, stores that none needs yet")
+    streams = serializers.DictField(child=serializers.FloatField(), help_text="reading each stream")
+    elements = serializers.DictField(
+        child=serializers.FloatField(), help_text="by rule that receives tuples, and by store"
+    )
+    answers = serializers.DictField(child=serializers.FloatField(), help_text="writing each query's results")
+    queries = serializers.DictField(
+        child=serializers.FloatField(),
+        help_text="what falls on each query: every part evenly on those that need it",
+    )
+
+
+class TopologyCosts(APIView):
+    """What the parts of a plan cost, and each query's share."""
+
+    @extend_schema(parameters=[PlanFilterSerializer], responses=CostsSerializer)
+    def get(self, request: Request, name: str) -> Response:
+        plan = _asked_for(request, name)
+        found = attribution.costs_of(caller_of(request), plan)
+        unit = plan.topology.planner_settings.cost
+        return Response(CostsSerializer({**asdict(found), "unit": unit}).data)
 
 
 class SavingSerializer(serializers.ModelSerializer[Plan]):

@@ -7,6 +7,7 @@ urlpatterns = [
     path("sql/outlook/", drafts.SqlOutlook.as_view()),
     path("topologies/<name:name>/graph/", plans.TopologyGraph.as_view()),
     path("topologies/<name:name>/alternatives/", plans.TopologyAlternatives.as_view()),
+    path("topologies/<name:name>/costs/", plans.TopologyCosts.as_view()),
     path("topologies/<name:name>/savings/", plans.TopologySavings.as_view()),
     path("topologies/<name:name>/impact/", impact.TopologyImpact.as_view()),
     path("queries/<key:pk>/impact/", impact.QueryImpact.as_view()),

@@ -20,6 +20,7 @@ export type RunDocument = Schemas["Run"];
 export type DeployAnswer = Schemas["Deployed"];
 export type Me = Schemas["Me"];
 export type Impact = Schemas["Impact"];
+export type Costs = Schemas["Costs"];
 export type Alternative = Schemas["Alternative"];
 export type StreamWrite = Schemas["StreamWriteRequest"];
 export type StreamChange = Schemas["PatchedStreamPatchRequest"];

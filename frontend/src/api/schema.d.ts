@@ -222,6 +222,10 @@ export interface paths {
         /** @description The newest entries of the audit trail, newest first. */
         get: operations["topologies_audit_list"];
     };
+    "/api/topologies/{name}/costs/": {
+        /** @description What the parts of a plan cost, and each query's share. */
+        get: operations["topologies_costs_retrieve"];
+    };
     "/api/topologies/{name}/epochs/{epoch}/": {
         /** @description What one epoch did under its plan: an EpochCompleted of jobs.protocol. */
         get: operations["topologies_epochs_retrieve"];
@@ -664,6 +668,36 @@ export interface components {
         };
         /** @enum {string} */
         CostEnum: "cores" | "messages";
+        /**
+         * @description A plan's cost by part and by query.
+         *
+         *     In millionths of a core, or in tuples per second.
+         */
+        Costs: {
+            /** @description writing each query's results */
+            answers: {
+                [key: string]: number;
+            };
+            /**
+             * Format: double
+             * @description on no query: batches as such, stores that none needs yet
+             */
+            common: number;
+            /** @description by rule that receives tuples, and by store */
+            elements: {
+                [key: string]: number;
+            };
+            /** @description what falls on each query: every part evenly on those that need it */
+            queries: {
+                [key: string]: number;
+            };
+            /** @description reading each stream */
+            streams: {
+                [key: string]: number;
+            };
+            /** @description cores | messages */
+            unit: string;
+        };
         DeadLetter: {
             /** Format: date-time */
             at: string;
@@ -3492,6 +3526,23 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["AuditEntry"][];
+                };
+            };
+        };
+    };
+    topologies_costs_retrieve: {
+        parameters: {
+            query?: {
+                plan_id?: string;
+            };
+            path: {
+                name: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Costs"];
                 };
             };
         };

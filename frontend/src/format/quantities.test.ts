@@ -49,6 +49,8 @@ describe("quantities", () => {
     expect(cores(420_000)).toBe("0.42 cores");
     expect(cores(12_400_000)).toBe("12.4 cores");
     expect(cores(2100)).toBe("0.0021 cores");
+    expect(cores(4.5)).toBe("4.5 µcores");
+    expect(cores(0)).toBe("0 cores");
   });
 
   it("scales bytes by 1024", () => {

@@ -37,9 +37,13 @@ export function count(value: Quantity): string {
   return unit === "" ? number : `${number} ${unit}`;
 }
 
-/** Processor time, given in millionths of a core: `cores(420_000)` is "0.42 cores". */
+/**
+ * Processor time, given in millionths of a core: `cores(420_000)` is "0.42 cores", `cores(4.5)` "4.5 µcores".
+ */
 export function cores(millionths: Quantity): string {
-  return known(millionths) ? `${count(millionths / 1e6)} cores` : UNKNOWN;
+  if (!known(millionths)) return UNKNOWN;
+  const size = Math.abs(millionths);
+  return size > 0 && size < 1000 ? `${count(millionths)} µcores` : `${count(millionths / 1e6)} cores`;
 }
 
 /** The same for a column of them, small ones in thousandths: `coresText(0.0042)` is "4.2 m". */

@@ -8,6 +8,7 @@ import { FirstQuery } from "./FirstQuery";
 import { HealthLine } from "./HealthLine";
 import { healthOf } from "./health";
 import { NewestResults } from "./NewestResults";
+import { PlanRivers } from "./PlanRivers";
 import { TopologyTable } from "./TopologyTable";
 import { usePlanFigures } from "./usePlanFigures";
 
@@ -19,6 +20,8 @@ export function OverviewIsland({ me }: IslandProps): JSX.Element {
   const { value, problem } = useLoaded(() => answered(client.GET("/api/overview/")), REFRESH_MS);
   const topologies = useMemo(() => value?.topologies.map(({ topology }) => topology) ?? NONE, [value]);
   const planned = usePlanFigures(topologies);
+  const registered = useLoaded(() => answered(client.GET("/api/streams/")));
+  const streams = useMemo(() => (registered.value ?? []).map(({ name }) => name), [registered.value]);
   const health = useMemo(() => (value === null ? null : healthOf(value)), [value]);
   const isEmpty = value !== null && topologies.length === 0;
   return (
@@ -31,6 +34,7 @@ export function OverviewIsland({ me }: IslandProps): JSX.Element {
       )}
       <ProblemLine text={planned.problem} />
       {!isEmpty && <TopologyTable overview={value} plans={planned.plans} />}
+      <PlanRivers topologies={topologies} graphs={planned.graphs} streams={streams} />
       {value !== null && value.results.length > 0 && <NewestResults results={value.results} />}
     </section>
   );

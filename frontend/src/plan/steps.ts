@@ -15,6 +15,8 @@ export interface Compared {
 export interface StepRow {
   /** The receiving rule's id. */
   readonly id: string;
+  /** Under which id its cost stands: the rule, or the store that it fills. */
+  readonly priced: string;
   readonly level: number;
   readonly from: string;
   readonly to: string;
@@ -82,22 +84,22 @@ export function stepRows(
     const edge = edges.get(rule.edge);
     if (edge === undefined) return [];
     const metrics = batch?.edges[edge.id];
+    const storing = rule.kind === "store";
+    const probing = storing ? [null, null] : [estimates.get(rule.id), actual(rule.id)];
     return [
       {
         id: rule.id,
+        priced: storing ? rule.store : rule.id,
         level: edge.level,
         from: labelOf(rules.get(edge.origin), stores),
         to: stores.get(edge.target)?.label ?? edge.target,
-        what: rule.kind === "store" ? "stores" : "probes",
+        what: storing ? "stores" : "probes",
         kind: edge.kind,
         tuples: metrics?.tuples ?? null,
         messages: metrics?.messages ?? null,
         bytes: metrics?.bytes ?? null,
         sent: compare(estimates.get(edge.id), actual(edge.id), seconds),
-        made:
-          rule.kind === "store"
-            ? compare(null, null, 0)
-            : compare(estimates.get(rule.id), actual(rule.id), seconds),
+        made: compare(probing[0], probing[1], seconds),
         cores: statistics?.cores[rule.id] ?? null,
       },
     ];

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import type { PlanDocument, TopologyDocument } from "../api/documents";
+import type { Costs, PlanDocument, TopologyDocument } from "../api/documents";
 import type { StreamColour } from "../colour/streams";
 import { BatchTimeline } from "../jobs/BatchTimeline";
 import { RunLogTail } from "../jobs/RunLogTail";
@@ -26,6 +26,8 @@ interface Props {
   readonly topology: TopologyDocument | null;
   readonly snapshot: Snapshot | null;
   readonly shown: ShownPlan;
+  /** What the parts of the plan cost; null until it is known. */
+  readonly costs: Costs | null;
   readonly epochs: readonly EpochRow[];
   readonly colour: StreamColour;
 }
@@ -45,10 +47,16 @@ const TABS = {
       <StoreTable graph={graph} live={shown.live} colour={colour} />
     </>
   ),
-  Steps: ({ graph, shown }) => <StepTable graph={graph} live={shown.live} />,
+  Steps: ({ graph, shown, costs }) => <StepTable graph={graph} live={shown.live} costs={costs} />,
   Streams: ({ graph, shown, colour }) => <StreamTable graph={graph} live={shown.live} colour={colour} />,
-  Queries: ({ graph, shown, queries, colour }) => (
-    <QueryTable graph={graph} queries={queries} batch={shown.live.snapshot?.batch ?? null} colour={colour} />
+  Queries: ({ graph, shown, costs, queries, colour }) => (
+    <QueryTable
+      graph={graph}
+      queries={queries}
+      batch={shown.live.snapshot?.batch ?? null}
+      costs={costs}
+      colour={colour}
+    />
   ),
   Results: ({ queries }) => <ResultsTail queries={queries} />,
   Batches: ({ snapshot, topology }) => (

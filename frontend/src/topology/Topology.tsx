@@ -7,13 +7,15 @@ import { useFeed } from "../live/useFeed";
 import { epochRows } from "../plan/epochs";
 import { useAddress } from "../ui/useAddress";
 import { useLoaded } from "../ui/useLoaded";
-import { DetailTabs, tabOf } from "./DetailTabs";
+import { DetailTabs, type Tab, tabOf } from "./DetailTabs";
 import { EpochStrip } from "./header/EpochStrip";
 import { HeaderNumbers } from "./header/HeaderNumbers";
 import { HeaderProblems } from "./header/HeaderProblems";
 import { ShownPlanNotice } from "./header/ShownPlanNotice";
+import { TopologyHealth } from "./header/TopologyHealth";
 import { useShownPlan } from "./useShownPlan";
-import { PlanViews, viewOf } from "./views/PlanViews";
+import { PlanViews, type View, viewOf } from "./views/PlanViews";
+import { useCosts } from "./views/useCosts";
 
 interface Props {
   readonly name: string;
@@ -22,6 +24,21 @@ interface Props {
 }
 
 const REFRESH_MS = 5000;
+
+function showsCosts(view: View, tab: Tab): boolean {
+  return view === "river" || tab === "Queries" || tab === "Steps";
+}
+
+/** A link within the page to a step or a store shows it where it is drawn: in the trees. */
+function useTreesOnHash(view: string, setView: (view: string) => void): void {
+  useEffect(() => {
+    const onHash = (): void => {
+      if (window.location.hash !== "" && view === "river") setView("trees");
+    };
+    window.addEventListener("hashchange", onHash);
+    return () => window.removeEventListener("hashchange", onHash);
+  }, [view]);
+}
 
 /** One topology: whether all is well, its plan, when that changed, and tables of everything known. */
 export function Topology({ name, colour, operator }: Props): JSX.Element {
@@ -37,6 +54,8 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
   const [tab, view] = [tabOf(askedTab), viewOf(askedView)];
   const runningId = snapshot?.plan_id ?? topology.value?.plan_id ?? null;
   const shown = useShownPlan(name, live, runningId, tab === "Receipt" || view === "beside");
+  // Worked out for each plan that somebody wants them of.
+  const costs = useCosts(name, showsCosts(view, tab) ? shown.plan : null);
   const run = topology.value?.run ?? null;
   const epochs = useMemo(() => {
     const planId = run?.plan_id ?? null;
@@ -45,6 +64,7 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
   }, [snapshot?.switches, snapshot?.history, run?.id]);
   // A switch changes the queries, which no event carries.
   useEffect(() => topology.reload(), [snapshot?.plan_id, snapshot?.state]);
+  useTreesOnHash(view, setView);
   const isUnplanned = shown.missing && shown.graph === null;
   // Nothing is shown before what stands above it: it would move away from under the pointer.
   const isHeaderKnown =
@@ -62,6 +82,7 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
           )
         }
       />
+      <TopologyHealth name={name} />
       <HeaderProblems
         topology={topology.value}
         snapshot={snapshot}
@@ -77,19 +98,14 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
             </p>
           )}
           <ShownPlanNotice shown={shown} epochs={epochs} />
-          <PlanViews
-            name={name}
-            shown={shown}
-            view={view}
-            onView={(next) => setView(next === "trees" ? null : next)}
-            colour={colour}
-          />
+          <PlanViews name={name} shown={shown} costs={costs} view={view} onView={setView} colour={colour} />
           {isLaidOut && <EpochStrip snapshot={snapshot} shown={shown} />}
           <DetailTabs
             name={name}
             topology={topology.value}
             snapshot={snapshot}
             shown={shown}
+            costs={shown.other === null ? costs.value : null}
             epochs={epochs}
             colour={colour}
             tab={tab}

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import redis
 from django.contrib.auth.models import User
 from django.test import Client
@@ -19,6 +20,7 @@ from backend.deployments.actions import deploy_query
 from backend.planning import revisions
 from backend.topologies.models import Topology
 from jobs.protocol import results_key
+from optimizer.planner.settings import PlannerSettings
 from tests.api.conftest import TWO_WAY
 
 Post = Callable[..., Any]
@@ -93,6 +95,25 @@ def test_other_methods_are_priced(as_owner: Client, owner: User, query: Query) -
     assert document[0]["steps"] > 0
     assert document[0]["graph"]["queries"][0]["name"] == "windy"
     assert as_owner.get("/api/topologies/flights/alternatives/?plan_id=none").status_code == 404
+
+
+def test_a_plan_s_cost_is_split_among_its_queries(as_owner: Client, owner: User, query: Query) -> None:
+    second = create_query(owner, "second", TWO_WAY)
+    for one in (query, second):
+        deploy_query(owner, one, "flights")
+    assert as_owner.get("/api/topologies/flights/costs/").status_code == 404
+    assert revisions.plan_newest(Topology.objects.get(name="flights").pk)
+    told = as_owner.get("/api/topologies/flights/costs/").json()
+    assert told["unit"] == "cores"
+    batches = PlannerSettings().options().pricing.batches
+    parts = sum(sum(told[kind].values()) for kind in ("streams", "elements", "answers"))
+    assert sum(told["queries"].values()) + told["common"] == pytest.approx(parts + batches, rel=1e-9)
+    # What `windy` reads besides is its own to pay.
+    assert told["queries"]["windy"] > told["queries"]["second"] > 0
+    plan = as_owner.get("/api/topologies/flights/graph/").json()
+    stores = {store["id"] for store in plan["graph"]["stores"]}
+    assert stores <= set(told["elements"])
+    assert as_owner.get("/api/topologies/flights/costs/?plan_id=none").status_code == 404
 
 
 def test_results_as_files(as_owner: Client, owner: User, query: Query, bus: redis.Redis) -> None:

@@ -213,6 +213,19 @@ def test_a_batch_with_more_results_than_the_tail_keeps_is_counted(
     assert (short.verdict, short.missing, short.extra) == (Verdict.DIFFERS, 1, 0)
 
 
+def test_a_batch_of_which_the_tail_took_a_part_is_counted_behind_older_results(
+    job: ToldJob, checked: Callable[[], Check | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a pause: the job keeps the newest of a large batch, and Redis has not cut the tail yet."""
+    monkeypatch.setattr("backend.oracle.published.MOST_ENTRIES", 2)
+    job.batch({"departures": [flight(0, "A")], "weather": [wind(0, 20)]}, [pair("A", 20)])
+    assert checked() is not None
+    job.batch({"departures": [flight(1, name) for name in "BCD"]}, [pair(name, 20) for name in "CD"], told=3)
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.results, made.compared, made.missing) == (Verdict.EQUAL, 3, 2, 0)
+
+
 def test_what_is_gone_or_too_much_is_said(
     job: ToldJob, checked: Callable[[], Check | None], bus: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ export function largeGraph(stores: number, queries: number): PhysicalGraph {
       ],
       lateness_us: 0,
       late: "drop",
+      derived: null,
       max_ahead_us: null,
     });
   }

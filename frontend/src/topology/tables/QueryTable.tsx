@@ -1,8 +1,9 @@
 import type { JSX } from "preact";
-import type { Correctness } from "../../api/documents";
+import type { Correctness, Costs } from "../../api/documents";
 import type { StreamColour } from "../../colour/streams";
 import { count, milliseconds, UNKNOWN, windowLength } from "../../format/quantities";
 import type { BatchCompleted } from "../../live/messages";
+import { costText } from "../../plan/costText";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { CorrectnessLight } from "../../ui/CorrectnessLight";
 import { lightOf } from "../../ui/correctness";
@@ -19,13 +20,14 @@ interface Props {
     readonly correctness?: Correctness | null;
   }[];
   readonly batch: BatchCompleted | null;
+  readonly costs: Costs | null;
   readonly colour: StreamColour;
 }
 
 type Row = PhysicalGraph["queries"][number];
 type Metrics = BatchCompleted["queries"][string];
 
-export function QueryTable({ graph, queries, batch, colour }: Props): JSX.Element {
+export function QueryTable({ graph, queries, batch, costs, colour }: Props): JSX.Element {
   const savedQueries = new Map(queries.map((query) => [query.name, query]));
   const metricsOf = (row: Row): Metrics | undefined => batch?.queries[row.name];
   const columns: readonly SortedColumn<Row>[] = [
@@ -57,6 +59,15 @@ export function QueryTable({ graph, queries, batch, colour }: Props): JSX.Elemen
           <span class="muted">{windowsOf(inputs)}</span>
         </>
       ),
+    },
+    {
+      label: "Cost",
+      short: "cost",
+      kind: "number",
+      title:
+        "by the plan's statistics: the query's own parts, and an even part of each that it shares with others",
+      value: (row) => costs?.queries[row.name] ?? null,
+      cell: (row) => costText(costs, costs?.queries[row.name]),
     },
     {
       label: "Results",

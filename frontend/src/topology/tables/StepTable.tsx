@@ -1,7 +1,9 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
+import type { Costs } from "../../api/documents";
 import { bytes, coresText, count, milliseconds, rate } from "../../format/quantities";
 import type { Live } from "../../live/useFeed";
+import { costText } from "../../plan/costText";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
 import { type Compared, type StepRow, stepRows } from "../../plan/steps";
 import { LongTable, type SortedColumn } from "../../ui/table/LongTable";
@@ -10,6 +12,7 @@ import { Cores, ESTIMATED_CORES, MEASURED_CORES } from "./Cores";
 interface Props {
   readonly graph: PhysicalGraph;
   readonly live: Live;
+  readonly costs: Costs | null;
 }
 
 const KINDS = {
@@ -62,7 +65,7 @@ function comparing(label: string, of: (row: StepRow) => Compared): readonly Sort
   ];
 }
 
-const COLUMNS: readonly SortedColumn<StepRow>[] = [
+const columnsOf = (costs: Costs | null): readonly SortedColumn<StepRow>[] => [
   {
     label: "Step",
     value: (row) => `${row.from} ${row.to}`,
@@ -74,6 +77,14 @@ const COLUMNS: readonly SortedColumn<StepRow>[] = [
   },
   { label: "Level", kind: "number", value: (row) => row.level, cell: (row) => row.level },
   { label: "Sent to", short: "sent to", value: (row) => KINDS[row.kind], cell: (row) => KINDS[row.kind] },
+  {
+    label: "Cost",
+    short: "cost",
+    kind: "number",
+    title: "by the plan's statistics; of what is stored, all that its store costs",
+    value: (row) => costs?.elements[row.priced] ?? null,
+    cell: (row) => costText(costs, costs?.elements[row.priced]),
+  },
   {
     label: "Tuples",
     kind: "number",
@@ -118,10 +129,11 @@ const COLUMNS: readonly SortedColumn<StepRow>[] = [
 /**
  * One row per step of the probe orders: what it was sent in the newest batch, and estimates beside actuals.
  */
-export function StepTable({ graph, live }: Props): JSX.Element {
+export function StepTable({ graph, live, costs }: Props): JSX.Element {
   const batch = live.snapshot?.batch ?? null;
   const levels = batch?.level_seconds ?? [];
   const statistics = live.snapshot?.statistics ?? null;
+  const columns = useMemo(() => columnsOf(costs), [costs]);
   const rows = useMemo(() => stepRows(graph, batch, statistics), [graph, batch, statistics]);
   return (
     <>
@@ -139,7 +151,7 @@ export function StepTable({ graph, live }: Props): JSX.Element {
       </p>
       <LongTable
         caption="Steps"
-        columns={COLUMNS}
+        columns={columns}
         rows={rows}
         rowKey={(row) => row.id}
         text={(row) => [row.id, row.from, row.what, row.to].join("\n")}
