@@ -32,7 +32,7 @@ class Disk:
 
     @contextmanager
     def create(self, path: Path) -> Iterator[pa.NativeFile]:
-        """Write a file, of which nothing is left if there was one. Not durable."""
+        """Write a file in place of one that may be there. Not durable."""
         with pa.OSFile(str(path), "wb") as file:
             yield file
 
@@ -96,7 +96,7 @@ def delete_if_there(path: Path) -> None:
 
 
 def make_folder_durable(path: Path) -> None:
-    """Make a folder, if it is missing, and have its name survive a loss of power from now on.
+    """Make a folder, if it is missing, whose name survives a loss of power.
 
     Also one that is there may have been made by a process that died before it could flush the name.
     """
@@ -109,7 +109,7 @@ def make_folder_durable(path: Path) -> None:
 
 
 def make_durable(files: Iterable[Path], base: Path, renamed: Iterable[Path] = ()) -> None:
-    """Have files, and the folders between them and `base`, survive a loss of power from now on.
+    """Have files, and their folders up to `base`, survive a loss of power.
 
     Of files in `renamed`, which were flushed before, the names survive it from now on.
 

@@ -80,10 +80,9 @@ export function stepRows(
   const seconds = statistics?.event_seconds ?? 0;
   const actual = (id: string): number | null => statistics?.rates[id]?.actual ?? null;
   const rows = graph.rules.flatMap((rule): StepRow[] => {
-    if (rule.kind === "source" || rule.kind === "due") return [];
-    const edge = edges.get(rule.edge);
-    if (edge === undefined) return [];
-    const metrics = batch?.edges[edge.id];
+    const edge = rule.kind === "source" || rule.kind === "due" ? undefined : edges.get(rule.edge);
+    if (rule.kind === "source" || rule.kind === "due" || edge === undefined) return [];
+    const { tuples = null, messages = null, bytes = null } = batch?.edges[edge.id] ?? {};
     const storing = rule.kind === "store";
     const probing = storing ? [null, null] : [estimates.get(rule.id), actual(rule.id)];
     return [
@@ -95,9 +94,9 @@ export function stepRows(
         to: stores.get(edge.target)?.label ?? edge.target,
         what: storing ? "stores" : "probes",
         kind: edge.kind,
-        tuples: metrics?.tuples ?? null,
-        messages: metrics?.messages ?? null,
-        bytes: metrics?.bytes ?? null,
+        tuples,
+        messages,
+        bytes,
         sent: compare(estimates.get(edge.id), actual(edge.id), seconds),
         made: compare(probing[0], probing[1], seconds),
         cores: statistics?.cores[rule.id] ?? null,
