@@ -48,6 +48,11 @@ class Translator(Literals):
         self._functions = functions
         self._depth = 0
 
+    @property
+    def _keys_here(self) -> bool:
+        """True where keys of groups, and what is made of them, are read."""
+        return False
+
     def predicate(self, node: exp.Expr) -> Expression:
         """A boolean expression."""
         translated = self.expression(node)
@@ -280,6 +285,12 @@ class Translator(Literals):
             # POSITION(part IN text)
             operands = [operands[0].args["field"], operands[0].this]
             return self._call(node, "strpos", [self.expression(operand) for operand in operands], operands)
+        if name == "session" and not self._keys_here:
+            found, expected = (
+                "SESSION outside the keys of groups",
+                "SESSION(time, gap) in GROUP BY, or an output",
+            )
+            raise self._error(node, "bad-bucket", found, expected)
         known = CALLS.get(name)
         if known is None:
             raise self._unknown(node, written)
