@@ -224,10 +224,10 @@ class GroupReader:
                 found, expected = f"{clause.upper()} of sessions", "all sessions, or buckets of TUMBLE or HOP"
                 self._report(self._text.error(span, "unsupported", found, expected))
                 return None
-        own = {time: alias for alias, time in self._times.items()}
+        own = {*self._times.values()}
         buckets = [key for key in names if self._is_other_bucket(key)]
         if len({*buckets, *sessions}) > 1:
-            found = f"{' and '.join(to_sql(key) for key in dict.fromkeys([*sessions, *buckets]))} in GROUP BY"
+            found = "several SESSIONs" if len(sessions) > 1 else f"{to_sql(buckets[0])} beside SESSION"
             self._refused(select, "bad-bucket", found, "SESSION alone, or one bucket of another kind")
             return None
         (session,) = sessions
