@@ -22,7 +22,7 @@ _OPEN = "@open"
 def split_sessions(
     groups: Groups, rows: pl.DataFrame, watermark_us: int, certain_from_us: int | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of sessions that are final, by their session's beginning, and what stays open.
+    """The rows of final sessions, by their session's beginning, and what is open.
 
     Args:
         groups: with a gap.

@@ -214,9 +214,9 @@ def aggregate(
     waiting: Waiting,
     failed: FailedCalls,
 ) -> tuple[list[Result], pl.DataFrame | None]:
-    """The results of the groups that are final, all of whose rows are here, and of open sessions the rows.
+    """The results of the groups that are final, and the rows of sessions that are open.
 
-    These stay with this task, in the hold's store.
+    All rows of the groups are here. Open sessions stay with this task, in the hold's store.
     """
     held = index.holds[rule.hold]
     assert held.groups is not None
@@ -244,7 +244,10 @@ def aggregate(
 
 
 def _kept_open(index: RuleIndex, held: Hold, rows: pl.DataFrame, watermark_us: int) -> pl.DataFrame:
-    """Rows of sessions as a hold's store has them, due in the next batch in which the watermark moves."""
+    """Rows of open sessions as the hold's store has them.
+
+    They are due in the next batch in which the watermark moves.
+    """
     until = pl.lit(watermark_us, dtype=pl.Int64).cast(DTYPES[ColumnType.TIMESTAMP])
     rows = rows.with_columns(until.alias(held.stream.event_time))
     late = [pl.lit(False).alias(LATE)] if index.marks_late else []

@@ -144,7 +144,10 @@ def _waited(
     tally: Tally,
     added: list[RunRef],
 ) -> list[Result]:
-    """What has waited and is now final, counted in `produced`; of open sessions runs are `added`."""
+    """What has waited and is now final, counted in `produced`.
+
+    The runs of sessions that are open are `added`.
+    """
     final: dict[str, list[Result]] = {}
     clock = CpuClock()
     for settling in index.settle_rules[level]:

@@ -16,7 +16,7 @@ from optimizer.logical.views import inline
 from optimizer.logical.window import Window
 from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.binding.windows import read_window
-from optimizer.sql.grammar.places import span_of
+from optimizer.sql.grammar.places import SourceText, span_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,10 @@ def read_entry(
 
 
 def refuse_sessions(view: Query, text: SourceText, place: tuple[int, int] | None) -> None:
-    """Raise `InputError` if a query that is to be read has sessions, whose results have no event time yet."""
+    """Raise `InputError` if a query that is to be read has sessions.
+
+    Their results have no event time yet.
+    """
     if view.grouping is not None and view.grouping.bucket.gap_us:
         found, expected = "results of sessions read by a query", "buckets of TUMBLE or HOP"
         raise text.error(place, "unsupported", found, expected)

@@ -38,6 +38,11 @@ _JOINED = (
     "SELECT SESSION(RESULT_TIME(), INTERVAL 2 SECONDS) AS s, a.k, COUNT(*) AS n, MAX(b.at) AS until "
     "FROM a [RANGE 3 SECONDS], b [RANGE 2 SECONDS] WHERE a.k = b.k GROUP BY s, a.k"
 )
+_READ = (
+    "SELECT SESSION(RESULT_TIME(), INTERVAL 6 SECONDS) AS s, c.k, COUNT(*) AS n, SUM(c.n) AS total "
+    "FROM (SELECT TUMBLE(at, INTERVAL 2 SECONDS) AS b, k, COUNT(*) AS n FROM a GROUP BY b, k) AS c "
+    "GROUP BY s, c.k"
+)
 _OUTER = (
     "SELECT SESSION(a.at, INTERVAL 3 SECONDS) AS s, COUNT(*) AS n, COUNT(b.k) AS found "
     "FROM a [RANGE 5 SECONDS] LEFT JOIN b [RANGE 5 SECONDS] ON a.k = b.k AND a.x = b.x GROUP BY s"
@@ -125,7 +130,7 @@ def test_a_new_query_begins_with_the_first_session_that_it_sees_whole(tmp_path: 
 @pytest.mark.parametrize("tasks", [1, 3])
 @pytest.mark.parametrize("seed", range(6))
 def test_sessions_are_those_of_duckdb(tmp_path: Path, seed: int, tasks: int) -> None:
-    texts = (COUNTED, _VALUES, _WHOLE, _JOINED, _OUTER)
+    texts = (COUNTED, _VALUES, _WHOLE, _JOINED, _READ, _OUTER)
     chance = random.Random(seed)
     topology = Topology(_graph(*texts, tasks=tasks, catalog=_LATE), tmp_path)
     fed: dict[str, list[pa.Table]] = {"a": [], "b": []}
@@ -147,7 +152,8 @@ def test_sessions_are_those_of_duckdb(tmp_path: Path, seed: int, tasks: int) -> 
         topology.feed(tables)
         moment += chance.choice((1, 4, 5, 30))
     topology.feed({}, ended=["a", "b"])
-    topology.feed({})
+    for _ in range(3):
+        topology.feed({})
     assert not topology.dead
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")

@@ -243,7 +243,7 @@ class GroupReader:
         return Bucket(names[session].name, 1, aliases, gap_us=gap_us)
 
     def _is_other_bucket(self, key: Expression) -> bool:
-        """True for a stretch of an event time, which is neither the time itself nor a session."""
+        """True for a stretch of an event time that is not the time itself."""
         if any(_is_hop(part) for part in walk(key)):
             return True
         within = time_within(key) if key.type is T.TIMESTAMP else None

@@ -8,7 +8,7 @@ from typing import ClassVar
 from sqlglot import exp
 
 from optimizer.algebra.errors import InputError
-from optimizer.algebra.expression import Expression, Literal
+from optimizer.algebra.expression import Expression, Literal, columns_of
 from optimizer.algebra.functions import FUNCTIONS
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.normalize import negation
@@ -285,18 +285,19 @@ class Translator(Literals):
             # POSITION(part IN text)
             operands = [operands[0].args["field"], operands[0].this]
             return self._call(node, "strpos", [self.expression(operand) for operand in operands], operands)
-        if name == "session" and not self._keys_here:
-            found, expected = (
-                "SESSION outside the keys of groups",
-                "SESSION(time, gap) in GROUP BY, or an output",
-            )
-            raise self._error(node, "bad-bucket", found, expected)
         known = CALLS.get(name)
         if known is None:
             raise self._unknown(node, written)
         if name == "ifnull" and len(operands) != 2:
             raise self._error(node, "wrong-arguments", f"{len(operands)} arguments of IFNULL", "2 arguments")
-        return self._call(node, known, [self.expression(operand) for operand in operands], operands)
+        arguments = [self.expression(operand) for operand in operands]
+        if known == "session" and not self._keys_here and any(map(columns_of, arguments)):
+            found, expected = (
+                "SESSION outside the keys of groups",
+                "SESSION(time, gap) in GROUP BY, or an output",
+            )
+            raise self._error(node, "bad-bucket", found, expected)
+        return self._call(node, known, arguments, operands)
 
     def _written(self, node: exp.Expr, name: str, operands: list[exp.Expr]) -> Expression:
         """A call that stands for others."""
