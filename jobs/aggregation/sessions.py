@@ -1,4 +1,4 @@
-"""Sessions: groups of neighbours in event time, open until nothing can lengthen them.
+"""Sessions: neighbours in event time, until nothing can lengthen them.
 
 A row of a session says from when to when the combinations are that it has merged. Rows of the same keys are
 of one session if no more than the gap lies between them. Rows arrive once nothing at or before their time can

@@ -214,7 +214,7 @@ def aggregate(
     waiting: Waiting,
     failed: FailedCalls,
 ) -> tuple[list[Result], pl.DataFrame | None]:
-    """The results of the groups that are final, and the rows of sessions that are open.
+    """The results of final groups, and the rows of open sessions.
 
     All rows of the groups are here. Open sessions stay with this task, in the hold's store.
     """
