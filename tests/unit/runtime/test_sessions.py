@@ -16,7 +16,9 @@ from optimizer.logical.stream import Stream
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.planner.plan import plan
 from optimizer.sql import parse_query
+from optimizer.sql.binding.groups.finality import finality
 from optimizer.sql.duckdb import to_duckdb
+from optimizer.sql.grammar.places import SourceText
 from tests.unit.runtime.in_process import Topology
 
 _COLUMNS = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.INT), ("x", ColumnType.DOUBLE))
@@ -169,3 +171,13 @@ def test_sessions_are_those_of_duckdb(tmp_path: Path, seed: int, tasks: int) -> 
 def _alike(row: tuple[object, ...]) -> str:
     """What equal rows have in common; there are two zeros."""
     return repr([value + 0.0 if isinstance(value, float) else value for value in row])
+
+
+def test_the_editor_says_when_a_session_is_final() -> None:
+    text = (
+        "SELECT SESSION(b.at, INTERVAL 30 MINUTES) AS s, COUNT(*) AS n "
+        "FROM a [RANGE 5 SECONDS], b [RANGE 1 HOUR] WHERE a.k = b.k GROUP BY s"
+    )
+    (hint,) = finality(SourceText(text, "q"), parse_query(text, "q", CATALOG), CATALOG)
+    assert hint.code == "deadline"
+    assert hint.expected == "30 minutes after the last event time of the session, and 1 hour for a"
