@@ -10,7 +10,7 @@ from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT
 from jobs.plan.event_time import LAST_US, earlier_than, later_than
 from jobs.plan.tuples import ARRIVAL
 from optimizer.algebra.types import ColumnType
-from optimizer.physical.groups import Groups
+from optimizer.physical.groups import LAST_TIME, Groups
 
 
 def states_of(groups: Groups, taken: pl.DataFrame, deadline: str) -> pl.DataFrame:
@@ -39,6 +39,8 @@ def states_of(groups: Groups, taken: pl.DataFrame, deadline: str) -> pl.DataFram
     # A time without a bucket, such as infinity, has no end but that of all.
     until = pl.min_horizontal(last.fill_null(LAST_US - 1), pl.lit(LAST_US - 1, dtype=pl.Int64))
     rows = rows.with_columns(until.cast(DTYPES[ColumnType.TIMESTAMP]).alias(deadline))
+    if groups.gap_us:
+        rows = rows.with_columns(pl.col(groups.bucket).alias(LAST_TIME))
     return merge(groups, rows, (deadline,)) if groups.merges else rows
 
 
@@ -46,6 +48,7 @@ def merge(groups: Groups, rows: pl.DataFrame, beside: tuple[str, ...] = ()) -> p
     """One row per group, of states that merge."""
     keys = [*beside, *groups.key_names]
     states = [column for one in groups.aggregates for column in merged(one)]
+    states += [pl.col(LAST_TIME).max()] if groups.gap_us else []
     return rows.group_by(keys, maintain_order=True).agg(*states, pl.col(ARRIVAL).max())
 
 

@@ -90,7 +90,10 @@ def _grouped(index: RuleIndex, edge: Edge, rows: pl.DataFrame) -> list[Message]:
     held = index.holds[rule.hold]
     assert held.groups is not None
     keys = [rows.get_column(f"{held.stream.name}.{name}") for name in held.groups.together]
-    tasks = group_tasks(keys, index.stores[edge.target].tasks)
+    # Sessions without keys beside them are all of one task.
+    tasks = group_tasks(
+        keys or [pl.repeat(0, rows.height, dtype=pl.Int64, eager=True)], index.stores[edge.target].tasks
+    )
     return [
         Message(edge.id, task, part) for task, part in split(rows, tasks, index.stores[edge.target].tasks)
     ]

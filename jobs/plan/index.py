@@ -90,6 +90,8 @@ class RuleIndex:
                 for _, name in rule.renames
             },
         }
+        self.behind_all = 1 + max((edge.level for edge in graph.edges), default=0)
+        """A level at which nothing arrives."""
         self.staying = frozenset(edge.id for edge in graph.edges if self._stays(edge))
         """Edges whose tuples are already in the task that they are for: the sending probe's store and
         the receiving store have as many tasks and are partitioned by values that are equal, or have one."""

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from jobs.aggregation.groups import finish, first_groups, merge, states_of
+from jobs.aggregation.sessions import split_sessions
+from jobs.expressions.dtypes import DTYPES
 from jobs.expressions.predicate_order import staged
 from jobs.failures.evaluation_errors import FailedCalls
 from jobs.join.emit import emit
@@ -24,6 +26,7 @@ from jobs.plan.event_time import FIRST_US, LAST_US, later_than
 from jobs.plan.index import RuleIndex
 from jobs.plan.tuples import ARRIVAL, ARRIVALS_PER_TASK, LATE, Message, Result, column_name, first_arrival
 from jobs.storage.partition import PartitionState
+from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import Hold, PhysicalGraph
 from optimizer.physical.groups import Groups
 from optimizer.physical.rules import AggregateRule, SettleRule
@@ -189,7 +192,8 @@ def _due(index: RuleIndex, held: Hold, state: PartitionState, waiting: Waiting) 
     deadline = f"{prefix}{held.stream.event_time}"
     due = (pl.col(deadline).to_physical() >= since) & (pl.col(deadline).to_physical() < watermark)
     certain = waiting.certain_from_us.get(held.name)
-    if certain is not None:
+    if certain is not None and not (held.groups is not None and held.groups.gap_us):
+        # Of a session it is only known in the end when it began.
         times = [pl.col(f"{prefix}{name}").to_physical() for name in held.times]
         due &= pl.max_horizontal(*times) >= certain
     columns = [f"{prefix}{name}" for name, _ in held.stream.columns]
@@ -204,23 +208,51 @@ def _due(index: RuleIndex, held: Hold, state: PartitionState, waiting: Waiting) 
 
 
 def aggregate(
-    index: RuleIndex, rule: AggregateRule, frames: Mapping[str, pl.DataFrame], failed: FailedCalls
-) -> list[Result]:
-    """The results of the groups that are final, all of whose rows are here."""
+    index: RuleIndex,
+    rule: AggregateRule,
+    frames: Mapping[str, pl.DataFrame],
+    waiting: Waiting,
+    failed: FailedCalls,
+) -> tuple[list[Result], pl.DataFrame | None]:
+    """The results of final groups, and the rows of open sessions.
+
+    All rows of the groups are here. Open sessions stay with this task, in the hold's store.
+    """
     held = index.holds[rule.hold]
     assert held.groups is not None
     prefix = f"{held.stream.name}."
     parts = [frames[edge] for edge in (rule.edge, *rule.direct) if edge in frames]
     if not parts:
-        return []
+        return [], None
     rows = pl.concat([part[parts[0].columns] for part in parts])
     rows = rows.rename({name: name.removeprefix(prefix) for name in rows.columns})
+    still = None
+    if held.groups.gap_us:
+        watermark_us, _ = waiting.of(held.tier)
+        assert watermark_us is not None, "nothing is due without a watermark"
+        certain = waiting.certain_from_us.get(held.name)
+        rows, opened = split_sessions(held.groups, rows, watermark_us, certain)
+        still = _kept_open(index, held, opened, watermark_us) if opened.height else None
+    if rows.is_empty():
+        return [], still
     groups = finish(held.groups, rows)
     groups = groups.rename({name: f"{prefix}{name}" for name in groups.columns if name != ARRIVAL})
     if held.groups.limit is not None:
         (leaf,) = rule.emits
         groups = first_groups(held.groups, groups.filter(*staged(leaf.residuals, [])), prefix)
-    return emit(index, rule.id, rule.emits, (), groups, failed)
+    return emit(index, rule.id, rule.emits, (), groups, failed), still
+
+
+def _kept_open(index: RuleIndex, held: Hold, rows: pl.DataFrame, watermark_us: int) -> pl.DataFrame:
+    """Rows of open sessions as the hold's store has them.
+
+    They are due in the next batch in which the watermark moves.
+    """
+    until = pl.lit(watermark_us, dtype=pl.Int64).cast(DTYPES[ColumnType.TIMESTAMP])
+    rows = rows.with_columns(until.alias(held.stream.event_time))
+    late = [pl.lit(False).alias(LATE)] if index.marks_late else []
+    names = [name for name, _ in held.stream.columns]
+    return rows.select(*(pl.col(name).alias(f"{held.stream.name}.{name}") for name in names), ARRIVAL, *late)
 
 
 def settle(

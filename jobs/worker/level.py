@@ -117,7 +117,7 @@ def work(
             made = emit(index, rule.id, rule.emits, inputs, found, failed)
             later.extend(hold(index, made, results, waiting, layouts))
         tally.add(ElementCounts, rule.id, cpu_us=clock.lap_us())
-    waited = _waited(index, level, frames, failed, produced, tally)
+    waited = _waited(index, state, level, frames, waiting, failed, produced, tally, added)
     later.extend(hold(index, waited, results, waiting, layouts))
     _count_arrived(index, arrived, frames, state.partition, layouts, tally)
     _count_failed(failed, tally)
@@ -135,20 +135,31 @@ def work(
 
 def _waited(
     index: RuleIndex,
+    state: PartitionState,
     level: int,
     frames: Mapping[str, pl.DataFrame],
+    waiting: Waiting,
     failed: FailedCalls,
     produced: dict[str, int],
     tally: Tally,
+    added: list[RunRef],
 ) -> list[Result]:
-    """What has waited and is now final, counted by rule in `produced`."""
+    """What has waited and is now final, counted in `produced`.
+
+    The runs of sessions that are open are `added`.
+    """
     final: dict[str, list[Result]] = {}
     clock = CpuClock()
     for settling in index.settle_rules[level]:
         final[settling.id] = settle(index, settling, frames, failed)
         tally.add(ElementCounts, settling.id, cpu_us=clock.lap_us())
     for aggregating in index.aggregate_rules[level]:
-        final[aggregating.id] = aggregate(index, aggregating, frames, failed)
+        final[aggregating.id], still = aggregate(index, aggregating, frames, waiting, failed)
+        if still is not None:
+            store = index.stores[index.holds[aggregating.hold].store]
+            # At a level of its own: what leaves hold may come into the store at this one.
+            added.append(state.insert(store, index.stored_times(store), index.behind_all, still))
+            tally.add(StoreCounts, store.id, inserted=still.height)
         tally.add(ElementCounts, aggregating.id, cpu_us=clock.lap_us())
     produced |= {rule: sum(one.table.height for one in made) for rule, made in final.items()}
     return [result for made in final.values() for result in made]

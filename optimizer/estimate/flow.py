@@ -169,14 +169,15 @@ class Flow:
     def _falling_due(self, hold: Hold) -> float:
         """Rows per second that leave a hold: all that come, or merged ones."""
         arriving = self.stored_rate(hold.store)
-        if hold.groups is None or not hold.groups.merges:
+        if hold.groups is None or not hold.groups.merges or hold.groups.gap_us:
             return arriving
         return self._groups_finished(hold)
 
     def _groups_finished(self, hold: Hold) -> float:
         groups = hold.groups
         assert groups is not None
-        period_s = (groups.slide_us if groups.overlapping > 1 else groups.size_us) / 1e6
+        # There is a gap before each session of a key, at least.
+        period_s = (groups.gap_us or (groups.slide_us if groups.overlapping > 1 else groups.size_us)) / 1e6
         taken = self.stored_rate(hold.store) * groups.overlapping
         return min(taken, self._groups(hold, groups) / period_s)
 
@@ -329,7 +330,7 @@ class Flow:
                 for bounds in hold.deadlines
             )
             return arriving * (wait_s + late_s)
-        size_s, wait_s = groups.size_us / 1e6, groups.wait_us / 1e6 + late_s
+        size_s, wait_s = (groups.gap_us or groups.size_us) / 1e6, groups.wait_us / 1e6 + late_s
         rows = arriving * (size_s / 2 + wait_s)
         return min(rows, self._groups_finished(hold) * (size_s + wait_s)) if groups.merges else rows
 

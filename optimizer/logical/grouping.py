@@ -34,6 +34,9 @@ class Bucket:
     ahead_us: int = field(default=0, metadata=ADDED)
     """How much later event times may be than the times that the buckets are of, which are other columns of
     derived streams then."""
+    gap_us: int = field(default=0, metadata=ADDED)
+    """How far apart, at most, neighbours in a session are; 0 for buckets of any other kind. A combination's
+    own key is then its time, of which the size is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from optimizer.logical.grouping import GROUP, Aggregate, Grouping
 from optimizer.logical.query import Query
 from optimizer.logical.window import Sliding
 from optimizer.physical.graph import Edge, GraphStore, GraphStream, Hold, StoredInput
-from optimizer.physical.groups import GroupAggregate, Groups, Rank
+from optimizer.physical.groups import LAST_TIME, GroupAggregate, Groups, Rank
 from optimizer.physical.rules import (
     AggregateRule,
     DueRule,
@@ -53,6 +53,8 @@ class GroupWriter:
         assert grouping is not None
         name, groups = answered(query), _groups(query, grouping, self.catalog)
         kept = (*groups.taken[: groups.keys], *(state for one in groups.aggregates for state in one.states))
+        if groups.gap_us:
+            kept = (*kept, (LAST_TIME, ColumnType.TIMESTAMP))
         stream = GraphStream(f"@{name}", deadline, ((deadline, ColumnType.TIMESTAMP), *kept), 0, "drop")
         store = GraphStore(
             id=digest("S", "groups", name, query.branches, groups),
@@ -169,4 +171,5 @@ def _groups(query: Query, grouping: Grouping, catalog: Catalog) -> Groups:
         aggregates=tuple(map(one, grouping.aggregates)),
         limit=grouping.limit,
         beside=grouping.beside,
+        gap_us=grouping.bucket.gap_us,
     )

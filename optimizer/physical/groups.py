@@ -9,6 +9,9 @@ from optimizer.algebra.digest import ADDED
 from optimizer.algebra.expression import Expression
 from optimizer.algebra.types import ColumnType
 
+LAST_TIME = "@last"
+"""The newest event time of what a row of a session has merged."""
+
 
 @dataclass(frozen=True, slots=True)
 class GroupAggregate:
@@ -67,11 +70,21 @@ class Groups:
     """How many groups of a bucket are results, the first by `ranks` and then by their keys; None for all."""
     beside: tuple[str, ...] = field(default=(), metadata=ADDED)
     """Keys beside the bucket: so many groups of each combination of all of these are."""
+    gap_us: int = field(default=0, metadata=ADDED)
+    """How far apart, at most, neighbours in a session are; 0 for buckets of any other kind. The bucket's
+    beginning is then the first time of what a row has merged, and `LAST_TIME` its last one."""
 
     @property
     def together(self) -> list[str]:
         """The keys whose equal values one task must have."""
+        if self.gap_us:
+            return self.alike
         return self.key_names if self.limit is None else [self.bucket, *self.beside]
+
+    @property
+    def alike(self) -> list[str]:
+        """The keys beside the bucket."""
+        return [name for name in self.key_names if name != self.bucket]
 
     @property
     def key_names(self) -> list[str]:

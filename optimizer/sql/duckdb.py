@@ -123,6 +123,8 @@ def _groups(
         start = f"{quote(bucket.key)} - to_microseconds(n * {bucket.slide_us}) AS {quote(bucket.key)}"
         others = f"SELECT * REPLACE ({start}) FROM ({combinations}), range({bucket.overlapping}) AS slides(n)"
         combinations = f"SELECT * EXCLUDE (n) FROM ({others})"
+    if bucket.gap_us:
+        combinations = _in_sessions(grouping, combinations)
     keys = [
         f"{quote(name)} + 0.0 AS {quote(name)}" if key.type is ColumnType.DOUBLE else quote(name)
         for name, key in grouping.keys
@@ -134,6 +136,29 @@ def _groups(
     where = [f"({to_duckdb_sql(condition, around)})" for condition in grouping.conditions]
     asked = f"\nWHERE {' AND '.join(where)}" if where else ""
     return f"SELECT {outputs}\nFROM ({groups}) AS {quote(GROUP)}{asked}{_first(grouping, around)}{last}"
+
+
+def _in_sessions(grouping: Grouping, combinations: str) -> str:
+    """Combinations whose key is the beginning of the session that their time is in.
+
+    One begins where there is a gap, or nothing, before a time; the newest beginning is a time's own.
+    """
+    time = quote(grouping.bucket.key)
+    alike = [
+        f"{quote(name)} + 0.0" if key.type is ColumnType.DOUBLE else quote(name)
+        for name, key in grouping.keys
+        if name != grouping.bucket.key
+    ]
+    partition = f"PARTITION BY {', '.join(alike)} " if alike else ""
+    window = f"({partition}ORDER BY {time})"
+    gap = f"epoch_us({time})::HUGEINT - epoch_us(lag({time}) OVER {window}) <= {grouping.bucket.gap_us}"
+    begins = f"CASE WHEN {gap} THEN NULL ELSE {time} END AS {_BEGINS}"
+    marked = f"SELECT *, {begins} FROM ({combinations})"
+    start = f"max({_BEGINS}) OVER {window} AS {time}"
+    return f"SELECT * EXCLUDE ({_BEGINS}) REPLACE ({start}) FROM ({marked})"
+
+
+_BEGINS = '"@begins"'
 
 
 def _first(grouping: Grouping, around: Callable[[Call, str], str] | None) -> str:

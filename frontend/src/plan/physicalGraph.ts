@@ -268,6 +268,7 @@ export const groups = z.object({
   aggregates: z.array(groupAggregate),
   beside: z.array(z.string()).default([]),
   bucket: z.string(),
+  gap_us: whole.default(0),
   keys: whole,
   limit: whole.nullable().default(null),
   overlapping: whole,

@@ -111,4 +111,6 @@ IMPLEMENTATIONS = {
     "day_of_week": _part("dayofweek", lambda moment: moment.dt.weekday() % 7),
     "epoch": _epoch,
     "date_trunc": _truncate,
+    # Which session a time is in, other times say: `jobs.aggregation.sessions`.
+    "session": lambda call, arguments: arguments[0],
 }

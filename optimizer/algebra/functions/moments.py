@@ -87,6 +87,12 @@ FUNCTIONS = (
         duckdb="TIME_BUCKET({1}, {0})",
     ),
     declared(
+        "SESSION(at moment, gap width) -> at",
+        "As a key of GROUP BY, the beginning of the session that a timestamp is in, of no larger gap.",
+        "SESSION(TIMESTAMP '2013-01-31 14:33:05', INTERVAL 5 MINUTES)",
+        duckdb="{0}",
+    ),
+    declared(
         "DATE_DIFF(part unit, start moment, end moment) -> bigint",
         "How many boundaries of days, hours, ... lie between two timestamps.",
         "DATE_DIFF('hour', TIMESTAMP '2013-01-31 14:59:00', TIMESTAMP '2013-01-31 15:01:00')",

@@ -39,7 +39,7 @@ from optimizer.sql.binding.outer.versions import checked, refused
 from optimizer.sql.binding.scalar.expressions import Translator
 from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.binding.select_list import SelectList
-from optimizer.sql.binding.tables import Entry, read_entry
+from optimizer.sql.binding.tables import Entry, read_entry, refuse_sessions
 from optimizer.sql.binding.union import united
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import read_condition, selects_of
@@ -452,7 +452,10 @@ def read_query(
     if cases > MOST_BRANCHES:
         found, expected = f"outer joins of {cases} cases", f"at most {MOST_BRANCHES} in a query"
         raise text.error(None, "unsupported", found, expected)
-    return united(name, [_single(part, catalog) for part in parts], selects, text), readers
+    for part, select in zip(parts, selects, strict=True):
+        refuse_sessions(part, text, span_of(select))
+    singles = [_single(part, catalog) for part in parts]
+    return united(name, singles, selects, text), readers
 
 
 def _single(part: Query, catalog: Catalog) -> Query:

@@ -16,7 +16,7 @@ from optimizer.logical.views import inline
 from optimizer.logical.window import Window
 from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.binding.windows import read_window
-from optimizer.sql.grammar.places import span_of
+from optimizer.sql.grammar.places import SourceText, span_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,21 @@ def read_entry(
         )
     taken = [*(i.alias for i in inputs), *(s.alias for s in scope.sources)]
     if view.branches:
+        refuse_sessions(view, text, span_of(identifier))
         return _derived(alias, view, window, table, catalog)
     inlined = inline(view, alias, window, taken)
     source = Source(alias, view.name, inlined.columns, frozenset(i.alias for i in inlined.inputs), table)
     return Entry(source, inlined.inputs, inlined.predicates, inlined.cross_join, view.derived)
+
+
+def refuse_sessions(view: Query, text: SourceText, place: tuple[int, int] | None) -> None:
+    """Raise `InputError` if a query that is to be read has sessions.
+
+    Their results have no event time yet.
+    """
+    if view.grouping is not None and view.grouping.bucket.gap_us:
+        found, expected = "results of sessions read by a query", "buckets of TUMBLE or HOP"
+        raise text.error(place, "unsupported", found, expected)
 
 
 def _derived(alias: str, view: Query, window: Window, table: exp.Expr, catalog: Catalog) -> Entry:

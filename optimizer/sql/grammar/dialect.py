@@ -58,6 +58,7 @@ class PositionedError(ParseError):
 
 class WindowedParser(DuckDBParser):
     FUNCTIONS: ClassVar = {}
+    FUNC_TOKENS: ClassVar = DuckDBParser.FUNC_TOKENS | {TokenType.SESSION}
     FUNCTION_PARSERS: ClassVar = {
         name: DuckDBParser.FUNCTION_PARSERS[name]
         for name in ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM")

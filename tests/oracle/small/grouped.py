@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.oracle.small.workload import SmallQuery
 
 T = ColumnType
+_GAPS_US = (1, SECOND_US // 2, SECOND_US, 3 * SECOND_US, 60 * SECOND_US, 86_400 * SECOND_US)
 _SIZES_US = (1, SECOND_US, 2 * SECOND_US, 5 * SECOND_US, 60 * SECOND_US, 86_400 * SECOND_US)
 
 
@@ -55,6 +56,8 @@ class Grouped:
     """True to leave out groups of one."""
     first: tuple[int, bool, int] | None = None
     """(position among the results, whether the greatest comes first, how many of each bucket are results)."""
+    gap_us: int | None = None
+    """Of sessions; `size_us` is then not used."""
     beside: tuple[int, ...] | None = None
     """Positions of keys among the results: QUALIFY leaves so many of what is alike in these and the bucket;
     None for ORDER BY and LIMIT."""
@@ -107,9 +110,15 @@ def grouped(chance: Dice, query: SmallQuery) -> SmallQuery:
     if first is not None and aggregates and chance.random() < 0.4:
         beside = tuple(sorted(chance.sample(range(1, 1 + len(keys)), chance.randint(0, len(keys)))))
     # Beside a LIMIT one bucket is written, not a second one such as DATE_TRUNC('month', a.ts).
-    if any(outputs[n].kind is T.TIMESTAMP and "(" in outputs[n].text() for n in keys):
+    written = any(outputs[n].kind is T.TIMESTAMP and "(" in outputs[n].text() for n in keys)
+    if written:
         first = beside = None
-    made = Grouped(time, size_us, slide_us, keys, tuple(aggregates), having, first, beside)
+    gap_us = chance.choice(_GAPS_US) if not written and chance.random() < 0.25 else None
+    if gap_us is not None:
+        slide_us = first = beside = None
+    made = Grouped(
+        time, size_us, slide_us, keys, tuple(aggregates), having, first, gap_us=gap_us, beside=beside
+    )
     return replace(query, outputs=tuple(outputs), grouped=made)
 
 
@@ -161,6 +170,8 @@ def text(query: SmallQuery, plain: str) -> str:
     bucket = f"TUMBLE({moment}, {_interval(made.size_us)})"
     if made.slide_us is not None:
         bucket = f"HOP({moment}, {_interval(made.slide_us)}, {_interval(made.size_us)})"
+    if made.gap_us is not None:
+        bucket = f"SESSION({moment}, {_interval(made.gap_us)})"
     keys = [bucket, *(outputs[n] for n in made.keys)]
 
     def written(one: SmallAggregate) -> str:
@@ -215,8 +226,12 @@ def reference(query: SmallQuery, plain: str) -> str:
     if made.slide_us is not None:
         bucket = f"TRY({bucket} - to_microseconds(n * {made.slide_us}))"
         slides = f", range({made.size_us // made.slide_us}) AS slides(n)"
+    if made.gap_us is not None:
+        bucket = moment
     rows = f"SELECT {bucket} AS bucket, {', '.join(columns)} FROM ({plain}){slides}"
     keys = ["bucket", *(f"o{n}" for n in made.keys)]
+    if made.gap_us is not None:
+        rows = _islands(rows, [f"o{n}" for n in made.keys], made.gap_us)
     told = ", ".join(
         f"{o} AS o{n}"
         for n, o in enumerate([*keys, *(_theirs(one, query.outputs) for one in made.aggregates)])
@@ -232,6 +247,18 @@ def reference(query: SmallQuery, plain: str) -> str:
     alike = ", ".join(f"o{n}" for n in (0, *(made.beside or ())))
     ranked = f"row_number() OVER (PARTITION BY {alike} ORDER BY {', '.join(by)})"
     return f"SELECT * FROM ({groups}) QUALIFY {ranked} <= {most}"
+
+
+def _islands(rows: str, keys: Sequence[str], gap_us: int) -> str:
+    """Rows whose bucket is the beginning of the island that it is in: numbered by the gaps before it."""
+    partition = f"PARTITION BY {', '.join(keys)} " if keys else ""
+    window = f"({partition}ORDER BY bucket)"
+    gap = f"epoch_us(bucket)::HUGEINT - epoch_us(lag(bucket) OVER {window}) > {gap_us}"
+    marked = f"SELECT *, CAST({gap} AS INT) AS gap FROM ({rows})"
+    numbered = f"SELECT *, coalesce(sum(gap) OVER {window}, 0) AS island FROM ({marked})"
+    alike = ", ".join(["island", *keys])
+    begins = f"min(bucket) OVER (PARTITION BY {alike}) AS bucket"
+    return f"SELECT * EXCLUDE (gap, island) REPLACE ({begins}) FROM ({numbered})"
 
 
 def _theirs(one: SmallAggregate, outputs: Sequence[Term]) -> str:

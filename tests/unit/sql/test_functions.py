@@ -21,6 +21,7 @@ def database() -> duckdb.DuckDBPyConnection:
     # Names of the field that DuckDB lacks.
     connection.execute("CREATE MACRO tumble(t, size) AS time_bucket(size, t)")
     connection.execute("CREATE MACRO hop(t, slide, size) AS time_bucket(slide, t)")
+    connection.execute("CREATE MACRO session(t, gap) AS t")
     return connection
 
 

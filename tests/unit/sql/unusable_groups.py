@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _HOUR = "TUMBLE(d.at, INTERVAL 1 HOUR) AS b"
+_SESSION = "SESSION(d.at, INTERVAL 1 HOUR) AS b"
 _HOP = "HOP(d.at, INTERVAL 1 MINUTE, INTERVAL"
 
 
@@ -49,6 +50,33 @@ UNUSABLE_GROUPS: dict[str, str] = {
         "HOP(d.at, INTERVAL 1 HOUR, INTERVAL 2 HOURS) + INTERVAL 1 HOUR AS b, COUNT(*)"
     ),
     "two hops": _grouped(f"{_HOP} 5 MINUTES) AS b, {_HOP} 9 MINUTES) AS c, COUNT(*)", "b, c"),
+    "session without a gap": _grouped("SESSION(d.at) AS b, COUNT(*)"),
+    "session of no gap": _grouped("SESSION(d.at, INTERVAL 0 SECONDS) AS b, COUNT(*)"),
+    "session of a negative gap": _grouped("SESSION(d.at, INTERVAL -5 MINUTES) AS b, COUNT(*)"),
+    "session of a gap as a number": _grouped("SESSION(d.at, 300) AS b, COUNT(*)"),
+    "session of a gap in a column": _grouped("SESSION(d.at, d.delay * INTERVAL 1 MINUTE) AS b, COUNT(*)"),
+    "session of another column": _grouped(
+        "SESSION(CAST(d.flight AS TIMESTAMP), INTERVAL 1 HOUR) AS b, COUNT(*)"
+    ),
+    "session of a bucket": _grouped("SESSION(DATE_TRUNC('hour', d.at), INTERVAL 1 HOUR) AS b, COUNT(*)"),
+    "session inside a key": _grouped("SESSION(d.at, INTERVAL 1 HOUR) + INTERVAL 1 HOUR AS b, COUNT(*)"),
+    "two sessions": _grouped(f"{_SESSION}, SESSION(d.at, INTERVAL 2 HOURS) AS c, COUNT(*)", "b, c"),
+    "session beside a bucket": _grouped(f"{_SESSION}, TUMBLE(d.at, INTERVAL 1 HOUR) AS c, COUNT(*)", "b, c"),
+    "session with limit": _grouped(f"{_SESSION}, d.origin, COUNT(*) AS n", "b, d.origin ORDER BY n LIMIT 3"),
+    "session with qualify": _grouped(
+        f"{_SESSION}, d.origin, COUNT(*) AS n",
+        "b, d.origin QUALIFY ROW_NUMBER() OVER (PARTITION BY b ORDER BY n) <= 3",
+    ),
+    "session in union all": _grouped(_SESSION) + " UNION ALL SELECT d.at FROM departures d",
+    "session read by a query": f"SELECT s.b FROM ({_grouped(_SESSION)}) s",
+    "session in where": _grouped(
+        f"{_SESSION}, COUNT(*)", source="departures d WHERE SESSION(d.at, INTERVAL 1 HOUR) < d.at"
+    ),
+    "session without groups": "SELECT SESSION(d.at, INTERVAL 1 HOUR) AS b FROM departures d",
+    "session in an aggregate": _grouped(f"{_SESSION}, MAX(SESSION(d.at, INTERVAL 1 HOUR))"),
+    "session that never ends": _grouped(
+        f"{_SESSION}, COUNT(*)", source="departures d, weather w WHERE d.origin = w.origin"
+    ),
     "result time of something": _grouped("TUMBLE(RESULT_TIME(d.at), INTERVAL 1 HOUR) AS b, COUNT(*)"),
     "bucket that never ends": _grouped(
         f"{_HOUR}, COUNT(*)", source="departures d, weather w WHERE d.origin = w.origin"

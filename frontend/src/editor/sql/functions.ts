@@ -142,6 +142,7 @@ export const SQL_FUNCTIONS: readonly SqlFunction[] = [
   {"sql": "TIME_BUCKET", "signature": "TIME_BUCKET(width, at)", "help": "The beginning of the stretch of some width, counted from Monday, 3 January 2000."},
   {"sql": "TUMBLE", "signature": "TUMBLE(at, size)", "help": "The beginning of the bucket that a timestamp is in, as TIME_BUCKET(size, at)."},
   {"sql": "HOP", "signature": "HOP(at, slide, size)", "help": "The beginning of the last bucket that a timestamp is in; as a key of GROUP BY, of each of them."},
+  {"sql": "SESSION", "signature": "SESSION(at, gap)", "help": "As a key of GROUP BY, the beginning of the session that a timestamp is in, of no larger gap."},
   {"sql": "DATE_DIFF", "signature": "DATE_DIFF(part, start, end)", "help": "How many boundaries of days, hours, ... lie between two timestamps."},
   {"sql": "DATE_SUB", "signature": "DATE_SUB(part, start, end)", "help": "How many whole days, hours, ... lie between two timestamps."},
   {"sql": "DATE_ADD", "signature": "DATE_ADD(at, interval)", "help": "A timestamp an interval later, as at + interval."},

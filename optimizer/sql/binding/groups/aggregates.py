@@ -86,6 +86,10 @@ class GroupTranslator(Translator):
         self.aggregates: dict[Aggregate, Column] = {}
         self._inside = False
 
+    @property
+    def _keys_here(self) -> bool:
+        return not self._inside
+
     def _translate(self, node: exp.Expr) -> Expression:
         if isinstance(node, exp.Filter):
             return self._of_group(node.this, node.expression.this)

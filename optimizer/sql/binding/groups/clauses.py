@@ -73,7 +73,8 @@ class GroupReader:
         except InputError as error:
             self._report(error)
             return None
-        bucket = self._bucket(select, names, alike)
+        sessions = [key for key in names if any(_is_session(part) for part in walk(key))]
+        bucket = self._session(select, names, sessions) if sessions else self._bucket(select, names, alike)
         if bucket is None:
             return None
         try:
@@ -213,6 +214,41 @@ class GroupReader:
         self._report(self._text.error(span, "no-bucket", f"{words} without an end", expected))
         return None
 
+    def _session(
+        self, select: exp.Select, names: Mapping[Expression, Column], sessions: Sequence[Expression]
+    ) -> Bucket | None:
+        """The session among the keys, which is the only bucket there; None with an error."""
+        for clause, token in (("limit", TokenType.LIMIT), ("qualify", TokenType.QUALIFY)):
+            if select.args.get(clause) is not None:
+                span = keyword_span(self._text, frozenset({token}))
+                found, expected = f"{clause.upper()} of sessions", "all sessions, or buckets of TUMBLE or HOP"
+                self._report(self._text.error(span, "unsupported", found, expected))
+                return None
+        own = {*self._times.values()}
+        buckets = [key for key in names if self._is_other_bucket(key)]
+        if len({*buckets, *sessions}) > 1:
+            found = "several SESSIONs" if len(sessions) > 1 else f"{to_sql(buckets[0])} beside SESSION"
+            self._refused(select, "bad-bucket", found, "SESSION alone, or one bucket of another kind")
+            return None
+        (session,) = sessions
+        time, *gap = session.arguments if isinstance(session, Call) and _is_session(session) else (session,)
+        greatest = isinstance(time, Call) and time.function == "greatest"
+        parts = time.arguments if isinstance(time, Call) and greatest else (time,)
+        if not gap or not all(isinstance(part, Column) and part in own for part in parts):
+            expected = "SESSION of an event time, or of RESULT_TIME(), as a key by itself"
+            self._refused(select, "bad-bucket", f"the key {to_sql(session)}", expected)
+            return None
+        aliases = tuple(sorted({part.input for part in parts if isinstance(part, Column)}))
+        gap_us = next(int(part.value or 0) for part in gap if isinstance(part, Literal))
+        return Bucket(names[session].name, 1, aliases, gap_us=gap_us)
+
+    def _is_other_bucket(self, key: Expression) -> bool:
+        """True for a stretch of an event time that is not the time itself."""
+        if any(_is_hop(part) for part in walk(key)):
+            return True
+        within = time_within(key) if key.type is T.TIMESTAMP else None
+        return within is not None and within[0] != key and columns_of(within[0]) <= {*self._times.values()}
+
     def _chosen(
         self,
         select: exp.Select,
@@ -339,6 +375,10 @@ def _output_called(node: exp.Expr, outputs: Sequence[Output]) -> Expression | No
 
 def _reads_group(expression: Expression) -> bool:
     return any(column.input == GROUP for column in columns_of(expression))
+
+
+def _is_session(expression: Expression) -> bool:
+    return isinstance(expression, Call) and expression.function == "session"
 
 
 def _is_hop(expression: Expression) -> bool:

@@ -46,5 +46,7 @@ def finality(text: SourceText, query: Query, catalog: Catalog) -> Iterator[Input
         if bucket.size_us == 1
         else f"{duration_text(bucket.size_us).lower()} after its beginning"
     )
+    if bucket.gap_us:
+        size = f"{duration_text(bucket.gap_us).lower()} after the last event time of the session"
     later = f", and {duration_text(wait_us).lower()} for {alias}" if wait_us else ""
     yield text.error((0, 6), "deadline", "groups of the bucket", f"{size}{later}")

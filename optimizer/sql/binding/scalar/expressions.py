@@ -8,7 +8,7 @@ from typing import ClassVar
 from sqlglot import exp
 
 from optimizer.algebra.errors import InputError
-from optimizer.algebra.expression import Expression, Literal
+from optimizer.algebra.expression import Expression, Literal, columns_of
 from optimizer.algebra.functions import FUNCTIONS
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.normalize import negation
@@ -47,6 +47,11 @@ class Translator(Literals):
         self._scope = scope
         self._functions = functions
         self._depth = 0
+
+    @property
+    def _keys_here(self) -> bool:
+        """True where keys of groups, and what is made of them, are read."""
+        return False
 
     def predicate(self, node: exp.Expr) -> Expression:
         """A boolean expression."""
@@ -285,7 +290,14 @@ class Translator(Literals):
             raise self._unknown(node, written)
         if name == "ifnull" and len(operands) != 2:
             raise self._error(node, "wrong-arguments", f"{len(operands)} arguments of IFNULL", "2 arguments")
-        return self._call(node, known, [self.expression(operand) for operand in operands], operands)
+        arguments = [self.expression(operand) for operand in operands]
+        if known == "session" and not self._keys_here and any(map(columns_of, arguments)):
+            found, expected = (
+                "SESSION outside the keys of groups",
+                "SESSION(time, gap) in GROUP BY, or an output",
+            )
+            raise self._error(node, "bad-bucket", found, expected)
+        return self._call(node, known, arguments, operands)
 
     def _written(self, node: exp.Expr, name: str, operands: list[exp.Expr]) -> Expression:
         """A call that stands for others."""
