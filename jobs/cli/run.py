@@ -50,7 +50,8 @@ from jobs.protocol import (
 from jobs.reconfigure.admission import check_usable
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity, read_identity
 from jobs.recovery.lock import hold
-from jobs.sinks.connector import open_sink
+from jobs.sinks.connector import open_sinks
+from jobs.sinks.outbox import Outbox
 from jobs.sinks.publisher import Publisher
 from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail
 from jobs.sources.connector import Away, Servers
@@ -177,7 +178,7 @@ class _Job:
         )
         publisher = self._results_publisher()
         settings = Settings(
-            output=publisher.output if publisher is not None else self._out(),
+            output=publisher.outbox.output if publisher is not None else self._out(),
             redis_url=given.redis,
             idle_timeout_us=given.idle_timeout,
             epoch_batches=given.epoch_batches,
@@ -225,17 +226,18 @@ class _Job:
         return None if out is None else out.absolute()
 
     def _results_publisher(self) -> Publisher | None:
-        """What publishes results, if a sink is wanted.
+        """What publishes results, if any sink is wanted.
 
         Result files pass through the checkpoint unless people want them too.
         """
         given, out = self._given, self._out()
-        sink = open_sink(given, self._checkpoint.identity.id)
-        if sink is None:
+        sinks = open_sinks(given, self._checkpoint.identity.id)
+        if not sinks:
             return None
         root = self._checkpoint.root.absolute()
         folder = root / "results" if out is None else out
-        return Publisher(sink, root, folder, passing=out is None, most=given.most_unpublished)
+        outbox = Outbox(root, folder, passing=out is None, sinks=sinks)
+        return Publisher(sinks, outbox, given.most_unpublished)
 
     def _write_source(self) -> None:
         """Write the source of the streams' tuples into the checkpoint."""

@@ -1,21 +1,23 @@
-"""Committed results to somewhere else, batch by batch, from a thread of its own.
+"""Committed results to somewhere else, batch by batch, from a thread for each sink.
 
 A batch is published behind its commit, from its result files, so whatever a sink has is part of the
-checkpoint. `outbox/BATCH.json` in the checkpoint lists what is still to be published; the sink itself
-remembers the last batch that it has, so a process that starts goes on behind that one.
+checkpoint. The sink itself remembers the last batch that it has, so a process that starts goes on behind that
+one. Sinks do not wait for each other: one that is away leaves the others up to date.
 """
 
 from __future__ import annotations
 
-import json
+import logging
 import threading
 import time
-from pathlib import Path
+from collections.abc import Mapping
 
-from jobs.recovery.manifest import Manifest, write_durably
+from jobs.recovery.manifest import Manifest
 from jobs.sinks.connector import Sink
-from jobs.sinks.parquet import DEAD_LETTER_FOLDER
+from jobs.sinks.outbox import Outbox
 from jobs.sources.connector import Away
+
+_LOG = logging.getLogger(__name__)
 
 _BACK_OFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 _POLL_S = 0.2
@@ -24,45 +26,37 @@ _POLL_S = 0.2
 class Publisher:
     """Publishes committed batches in order.
 
-    Arguments: the sink; the checkpoint's directory; the directory of the result files, and whether they are
-    only there to be published; how many batches may wait.
+    Arguments: the sinks by name; the outbox for them; how many batches may wait.
     """
 
-    def __init__(self, sink: Sink, checkpoint: Path, output: Path, passing: bool, most: int) -> None:
-        self._sink = sink
-        self.output = output
-        self._passing = passing
+    def __init__(self, sinks: Mapping[str, Sink], outbox: Outbox, most: int) -> None:
+        self.outbox = outbox
         self._most = most
         self._released = threading.Event()
-        self._outbox = checkpoint / "outbox"
-        self._outbox.mkdir(exist_ok=True)
-        self._changed = threading.Event()
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
-        self.error: BaseException | None = None
+        self._closing = threading.Event()
+        self._lanes = [_Lane(name, sink, self.outbox, self._closing) for name, sink in sinks.items()]
+
+    @property
+    def error(self) -> BaseException | None:
         """What ended publishing for good, if anything did."""
+        return next((lane.error for lane in self._lanes if lane.error is not None), None)
 
     def start(self, last: Manifest | None) -> None:
         """Begin with the last commit, whose process may have died before queuing it."""
         if last is not None:
             self.add(last)
-        self._thread.start()
+        for lane in self._lanes:
+            lane.thread.start()
 
     def add(self, manifest: Manifest) -> None:
         """Have a committed batch published. It is on the disk when this returns."""
-        files = [file.path for file in manifest.files if not file.path.startswith(f"{DEAD_LETTER_FOLDER}/")]
-        if self._passing:
-            for file in manifest.files:
-                if file.path not in files:
-                    (self.output / file.path).unlink(missing_ok=True)
-        if files:
-            entry = self._outbox / f"{manifest.batch}.json"
-            write_durably(entry, json.dumps(files).encode())
-            self._changed.set()
+        if self.outbox.add(manifest):
+            for lane in self._lanes:
+                lane.changed.set()
 
     def waiting(self) -> int:
-        """Batches that the sink does not have yet."""
-        return sum(1 for _ in self._outbox.glob("[0-9]*.json"))
+        """Batches that some sink does not have yet."""
+        return len(self.outbox.batches())
 
     def wait_for_room(self) -> None:
         """Wait until fewer batches are queued than may be.
@@ -81,47 +75,50 @@ class Publisher:
         self._released.set()
 
     def close(self, patience_s: float) -> None:
-        """End behind the transaction at hand; what waits is published by the next process."""
-        self._closing = True
-        self._changed.set()
-        self._thread.join(patience_s)
+        """End behind the transactions at hand; what waits is published by the next process."""
+        self._closing.set()
+        for lane in self._lanes:
+            lane.changed.set()
+        until = time.monotonic() + patience_s
+        for lane in self._lanes:
+            lane.thread.join(max(0.0, until - time.monotonic()))
+
+
+class _Lane:
+    """One sink, and the thread that gives it batches."""
+
+    def __init__(self, name: str, sink: Sink, outbox: Outbox, closing: threading.Event) -> None:
+        self._name = name
+        self._sink = sink
+        self._outbox = outbox
+        self._closing = closing
+        self.changed = threading.Event()
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self._run, name=f"publisher {name}", daemon=True)
 
     def _run(self) -> None:
         failures = 0
-        while not self._closing:
+        while not self._closing.is_set():
             try:
                 published = self._sink.connect()
-                while not self._closing:
-                    for batch in self._batches():
+                self._outbox.has(self._name, published)
+                while not self._closing.is_set():
+                    for batch in self._outbox.batches():
                         if batch > published:
-                            self._publish(batch)
+                            self._sink.publish(self._outbox.results(batch))
                             published = batch
-                        self._forget(batch)
+                            self._outbox.has(self._name, batch)
                         failures = 0
-                        if self._closing:
+                        if self._closing.is_set():
                             return
-                    self._changed.wait(_POLL_S)
-                    self._changed.clear()
-            except Away:
+                    self.changed.wait(_POLL_S)
+                    self.changed.clear()
+            except Away as reason:
                 # Whether the batch came about is not known here; connecting again finds out.
-                time.sleep(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
+                if not failures:
+                    _LOG.warning("results wait for %s: %s", self._name, reason)
+                self._closing.wait(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
                 failures += 1
             except BaseException as error:
                 self.error = error
                 return
-
-    def _batches(self) -> list[int]:
-        return sorted(int(path.stem) for path in self._outbox.glob("[0-9]*.json"))
-
-    def _publish(self, batch: int) -> None:
-        self._sink.publish(batch, [self.output / file for file in self._files(batch)])
-
-    def _files(self, batch: int) -> list[str]:
-        files: list[str] = json.loads((self._outbox / f"{batch}.json").read_bytes())
-        return files
-
-    def _forget(self, batch: int) -> None:
-        if self._passing:
-            for file in self._files(batch):
-                (self.output / file).unlink(missing_ok=True)
-        (self._outbox / f"{batch}.json").unlink()
