@@ -182,7 +182,8 @@ BROKEN = {
     "streams: {r: {event_time: a, columns: {a: int}}}": "streams.yaml:1:27: streams.r.event_time: "
     "found int column a, expected a timestamp column",
     "streams: {r: {event_time: at, columns: {at: timestmp}}}": "streams.yaml:1:45: streams.r.columns.at: "
-    "found type timestmp, expected one of bigint, int, double, string, boolean, timestamp, date, binary; "
+    "found type timestmp, expected one of bigint, int, double, string, boolean, timestamp, date, binary, "
+    "decimal(digits, digits behind the point); "
     "did you mean timestamp?",
     "streams: {r: {event_time: at, columns: [at]}}": "streams.yaml:1:40: streams.r.columns: found a list, "
     "expected key: value entries",
@@ -224,7 +225,7 @@ BROKEN = {
     "expected one of the string and binary columns: there is none yet",
     ONE % ", rates: 1": "streams.yaml:1:65: streams.r.rates: found key rates, "
     "expected one of event_time, columns, lateness, late, parallelism, rate, "
-    f"{', '.join(CONNECTORS)}, top_share, max_ahead, kind, key, deleted; "
+    f"{', '.join(CONNECTORS)}, top_share, max_ahead, kind, key, deleted, description; "
     "did you mean rate?",
     ONE % ", kind: tabel": "streams.yaml:1:71: streams.r.kind: found tabel, "
     "expected stream or table; did you mean table?",
