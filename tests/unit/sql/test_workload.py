@@ -224,7 +224,7 @@ BROKEN = {
     "expected one of the string and binary columns: there is none yet",
     ONE % ", rates: 1": "streams.yaml:1:65: streams.r.rates: found key rates, "
     "expected one of event_time, columns, lateness, late, parallelism, rate, "
-    f"{', '.join(CONNECTORS)}, top_share, max_ahead, kind, key, deleted; "
+    f"{', '.join(CONNECTORS)}, top_share, max_ahead, kind, key, deleted, description; "
     "did you mean rate?",
     ONE % ", kind: tabel": "streams.yaml:1:71: streams.r.kind: found tabel, "
     "expected stream or table; did you mean table?",
