@@ -17,8 +17,10 @@ from jobs.driver.coordinator import Excess
 from jobs.driver.settings import Settings
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.lock import hold
+from jobs.shapes.live import LiveShapes
 from jobs.sinks.publisher import Publisher
 from jobs.sources.connector import Away
+from optimizer.search.problem import Options
 from tests.simulation.control import plan_id
 from tests.simulation.executor import FaultyExecutor
 from tests.simulation.network import TOPOLOGY
@@ -72,6 +74,7 @@ class Process:
         self.checkpoint.verify()
         job._incoming.pass_over_earlier()
         job._take_first_plan()
+        job._shapes = LiveShapes(self.checkpoint, Options().storage_weight)
         self.publisher = None
         if schedule.passing is not None:
             folder = root / "results" if schedule.passing else world.output

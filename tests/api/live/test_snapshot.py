@@ -46,6 +46,7 @@ def test_before_the_first_event_all_is_unknown(as_teammate: Client, topology: To
         "history": [],
         "store_history": [],
         "switches": [],
+        "shapes": [],
         "epochs": [],
         "statistics": None,
         "given_up": None,
@@ -58,6 +59,7 @@ def test_before_the_first_event_all_is_unknown(as_teammate: Client, topology: To
                 "suspended": None,
                 "pinned": None,
                 "correctness": None,
+                "applied": None,
             }
         ],
     }

@@ -44,7 +44,7 @@ def test_within_the_limit_the_plan_of_least_work_is_taken(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_plan_that_needs_more_gives_way_to_one_that_fits(method: str) -> None:
     free = planned(method, None, storage_weight=IDLE_PRICE / MEMORY_PRICE)
-    limit = 0.5 * held(free)
+    limit = 0.6 * held(free)
     made = planned(method, limit)
     budget = made.memory
     assert budget is not None
@@ -54,6 +54,18 @@ def test_a_plan_that_needs_more_gives_way_to_one_that_fits(method: str) -> None:
     # What it says of more memory is true.
     more = planned(method, limit + budget.more_bytes)
     assert work(made) - work(more) == pytest.approx(budget.saved_cores * 1e6)
+
+
+def test_a_little_on_disk_is_taken_where_that_is_less_work_than_fitting() -> None:
+    free = planned("greedy", None, storage_weight=IDLE_PRICE / MEMORY_PRICE)
+    made = planned("greedy", 0.5 * held(free))
+    assert made.memory is not None
+    on_disk = held(made) - made.memory.limit_bytes
+    fits = planned("greedy", None, storage_weight=DISK_SECONDS / made.options.batch_s / MEMORY_PRICE)
+    assert 0 < on_disk < held(free) - made.memory.limit_bytes
+    assert held(fits) < made.memory.limit_bytes
+    price = DISK_SECONDS / made.options.batch_s / 1e9
+    assert work(made) / 1e6 + price * on_disk < work(fits) / 1e6
 
 
 def test_what_fits_nowhere_is_on_disk() -> None:
