@@ -63,8 +63,8 @@ def complete_since(
             widest = union(i.window for i in asked.inputs if i.stream not in tables).reach_us
             found[asked.name] = _NEVER if widest is None else min(_NEVER, since + widest)
     for hold in graph.holds:
-        if hold.groups is not None:
-            found[hold.query] = newest(found[hold.query], states[hold.store].complete_from_us)
+        # What came before a hold was there does not wait in it, and is no result when it falls due.
+        found[hold.query] = newest(found[hold.query], states[hold.store].complete_from_us)
     joined = {name: query.joined_us for name, query in before.queries.items()}
     known = {name: newest(since, joined.get(name)) for name, since in found.items()}
     inner = sorted(graph.derived, key=lambda stream: stream.derived.tier if stream.derived else 0)

@@ -176,7 +176,7 @@ def _with_joining(before: Manifest, old: PhysicalGraph, new: PhysicalGraph) -> d
 
 def _unseen_from(graph: PhysicalGraph, store: GraphStore, before: Manifest) -> int | None:
     """The event time from which nothing that fills a store has come; None before all."""
-    kept = next((hold for hold in graph.holds if hold.groups and hold.store == store.id), None)
+    kept = next((hold for hold in graph.holds if hold.store == store.id), None)
     streams = [store.inputs[0].stream]
     inner = {stream.name for stream in graph.derived}
     if kept is not None or streams[0] in inner:
