@@ -37,8 +37,9 @@ class Disk:
             yield file
 
     def rename(self, old: Path, new: Path) -> None:
-        """Give a file another name in its folder, in place of the file that has it. Not durable.
+        """Give a file another name in its folder, in place of one that has it.
 
+        Not durable.
         Raises `FileNotFoundError` if there is none.
         """
         os.replace(old, new)

@@ -6,9 +6,11 @@ import json
 import socket
 import subprocess
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,19 +19,23 @@ from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
 from backend.run import redis_server
+from jobs.plan.tuples import ARRIVAL, first_arrival
 from jobs.protocol import stream_key
 from jobs.recovery.checkpoint import ACTIVE
-from jobs.sources.connector import BUILT_IN, LiveConnector, connector
+from jobs.sources.connector import BUILT_IN, LiveConnector, Position, connector
 from jobs.sources.files.inputs import find_inputs
 from jobs.sources.files.replay import ReplayPlanner, ReplaySource
 from jobs.sources.generator import Generated, GeneratedRange, generate
 from jobs.sources.kafka.topic import KafkaTopic
 from jobs.sources.live import LivePlanner, LiveSource, _whose
-from jobs.sources.planner import SourcePlanner
+from jobs.sources.planner import PlannedBatch, SourcePlanner
+from jobs.sources.results import found_before
+from jobs.storage.partition import state_root
+from jobs.storage.run import RunRef, run_path
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.source import CONNECTORS
-from optimizer.physical.graph import GraphStream, PhysicalGraph
+from optimizer.physical.graph import Derivation, GraphStream, PhysicalGraph
 from tests.unit.sources.connector_kit import BATCH_ROWS, Bench, ConnectorKit
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -110,6 +116,62 @@ class TestGenerator(ConnectorKit):
     @pytest.fixture
     def bench(self, tmp_path: Path) -> Bench:
         return _Generator(tmp_path)
+
+
+class _Found(Bench):
+    """Results of a topology: every batch finds some, which come in with the one behind it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._runs: list[RunRef] = []
+
+    def send(self, numbers: Sequence[int]) -> None:
+        for some in (numbers[n : n + BATCH_ROWS] for n in range(0, len(numbers), BATCH_ROWS)):
+            begins = first_arrival(len(self._runs), 0)
+            run = run_of(self.folder, [BEGIN + timedelta(seconds=n) for n in some], some, begins)
+            self._runs.append(run)
+
+    def stream(self) -> GraphStream:
+        return replace(super().stream(), derived=Derivation("found", "found", (), 0, 0))
+
+    def planner(self) -> SourcePlanner:
+        graph = PhysicalGraph((self.stream(),), (), (), (), ())
+        return _FoundPlanner(graph, self._runs, str(self.folder))
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundPlanner:
+    graph: PhysicalGraph
+    runs: Sequence[RunRef]
+    state: str
+
+    def initial(self) -> Position:
+        return {"batch": 0}
+
+    def advance(self, start: Position) -> Position:
+        return {"batch": min(start["batch"] + 1, len(self.runs))}
+
+    def planned(self, start: Position, end: Position) -> PlannedBatch:
+        done = end["batch"]
+        found = found_before(self.graph, self.runs[:done], self.state, done)
+        return PlannedBatch(start["batch"], end, found, (), None, start)
+
+
+def run_of(state: Path, times: Sequence[datetime], numbers: Sequence[int], begins: int) -> RunRef:
+    frame = pl.DataFrame({"r.at": times, "r.n": numbers}, {"r.at": pl.Datetime("us", "UTC"), "r.n": pl.Int64})
+    frame = frame.with_columns(pl.Series(ARRIVAL, range(begins, begins + len(numbers))))
+    path = run_path("found", 0, begins, 1, "0123456789ab")
+    first, last = (round(time.timestamp() * 1e6) for time in (times[0], times[-1]))
+    figures = RunRef("found", 0, path, frame.height, 0, (first,), (last,), begins, begins + frame.height - 1)
+    return state_root(str(state)).write(figures, frame)
+
+
+class TestResults(ConnectorKit):
+    connector = "results"
+
+    @pytest.fixture
+    def bench(self, tmp_path: Path) -> Bench:
+        return _Found(tmp_path)
 
 
 @pytest.mark.parametrize("name", [*BUILT_IN, *CONNECTORS])
