@@ -16,7 +16,7 @@ def test_a_topology_stands_in_one_row_that_leads_to_it(page: Page) -> None:
     rows = page.get_by_role("region", name="Topologies").locator("tbody tr")
     row = rows.filter(has=page.get_by_role("link", name="flights", exact=True))
     expect(row).to_contain_text("running", timeout=SLOW_MS)
-    expect(row).to_contain_text(re.compile(r"\d cores"))
+    expect(row).to_contain_text(re.compile(r"\d [mµn]?cores"))
     lines = row.locator("svg.sparkline title")
     expect(lines).to_have_text(
         [

@@ -52,8 +52,8 @@ def fire(browser: Browser, small: Site) -> Iterator[tuple[Page, Updates]]:
     context.close()
 
 
-def opened(page: Page, rest: str = "") -> None:
-    page.goto(f"/topologies/{NAME}/?view=trees{rest}")
+def opened(page: Page, view: str = "trees") -> None:
+    page.goto(f"/topologies/{NAME}/?view={view}")
     expect(page.locator("svg .node").first).to_be_visible()
 
 
@@ -196,7 +196,7 @@ def test_a_choice_outlives_another_plan(fire: tuple[Page, Updates]) -> None:
 
 def test_the_physical_graph_stays_while_another_plan_is_laid_out(fire: tuple[Page, Updates]) -> None:
     page, updates = fire
-    opened(page, "&view=graph")
+    opened(page, "graph")
     boxes = page.locator("svg.physical .node")
     drawing = page.locator("svg.physical").element_handle()
     before = boxes.count()

@@ -130,7 +130,7 @@ class World:
         # Streams of which something is left are read to their ends.
         while any(self.source.left(name, self._judged) for name in self._active()):
             self._step(len(steps), quiet)
-        # A sink that had nothing to take could not go away; it does once it has, and is tried again each time.
+        # A sink that had nothing to take could not go away; it does once it has, and is tried again.
         for _ in range(2 + len(self.sink.away)):
             self._step(len(steps), quiet)
         last = self._process.protocol.last

@@ -135,7 +135,12 @@ export function createRiver(element: HTMLElement): Chart<RiverData> {
         .attr("tabindex", ({ node }) => (node.key === stop ? 0 : -1))
         .attr("role", "button")
         .attr("aria-pressed", ({ node }) => node.key === data.selected)
-        .attr("aria-label", data.nodeTitle)
+        .attr("aria-label", (node) => {
+          const title = data.nodeTitle(node);
+          const shown = labelOf(placed, node, data.stepLabels || node.node.key === data.selected);
+          // Who speaks what is drawn, be it cut, is understood.
+          return title.includes(shown) ? title : `${shown}: ${title}`;
+        })
         .on("pointerenter", (_event, { node }) => latest?.onHover?.(node.key))
         .on("focus", (_event, { node }) => latest?.onHover?.(node.key))
         .on("pointerleave blur", () => latest?.onHover?.(null))
