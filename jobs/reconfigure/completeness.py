@@ -1,11 +1,12 @@
 """Since when a query's results are complete.
 
 It follows from its stores: if a store has every tuple from event time c on and its input has window W,
-results whose newest tuple is not older than c + W are all found. And from streams that joined a running
-topology: what a stream had before its first query came is read while the watermark stands where the others
-have brought it, and goes on. A tuple of the joining stream that is older than the watermark finds of the
-others what is still stored. Once the stream has caught up under a watermark J, all results whose newest
-tuple is not older than J are found: their tuples were stored, or were still to come.
+results whose newest tuple is not older than c + W are all found. From holds: what a query's results wait in
+has nothing of what came before the query did. And from streams that joined a running topology: what a stream
+had before its first query came is read while the watermark stands where the others have brought it, and goes
+on. A tuple of the joining stream that is older than the watermark finds of the others what is still stored.
+Once the stream has caught up under a watermark J, all results whose newest tuple is not older than J are
+found: their tuples were stored, or were still to come.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def complete_since(
             widest = union(i.window for i in asked.inputs if i.stream not in tables).reach_us
             found[asked.name] = _NEVER if widest is None else min(_NEVER, since + widest)
     for hold in graph.holds:
-        # What came before a hold was there does not wait in it, and is no result when it falls due.
+        # What came before the hold was there does not wait in it.
         found[hold.query] = newest(found[hold.query], states[hold.store].complete_from_us)
     joined = {name: query.joined_us for name, query in before.queries.items()}
     known = {name: newest(since, joined.get(name)) for name, since in found.items()}

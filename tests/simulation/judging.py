@@ -104,17 +104,12 @@ class Judge:
 
     def end(self, last: Manifest) -> None:
         """Compare once all streams have ended and nothing waits any more."""
-        for name, since_n in self._since.items():
-            if name in AT_ONCE or (since_n >= 0 and name.startswith("groups")):
+        for name in self._since:
+            if name in AT_ONCE:
                 continue
             since = last.queries[name].complete_since_us
             needed = Counter(
-                {
-                    row: n
-                    for row, n in self._answer(name).items()
-                    if (since is None or newest_us(row) >= since)
-                    and (since_n < 0 or max(n for n in row if isinstance(n, int)) >= since_n)
-                }
+                {row: n for row, n in self._answer(name).items() if since is None or newest_us(row) >= since}
             )
             missing = needed - self._shown.get(name, Counter())
             require(not missing, f"{name}, complete since {since}: never came {_some(missing)}")
