@@ -58,16 +58,18 @@ class Tasks:
             self._come_back(zombie)
 
     def _come_back(self, zombie: Zombie) -> None:
+        before = len(self.disk.trace)
         with self.disk.beside():
             try:
                 zombie.task()
-                self.left = True
-                self.counts["a zombie writes"] += 1
             except (FileNotFoundError, InputError):
-                # The plan, the manifest or the runs that it started from are gone.
-                self.counts["a zombie finds nothing"] += 1
+                # The plan, the manifest or the runs that it started from, or comes to, are gone.
+                self.counts["a zombie misses something"] += 1
             finally:
                 gc.unfreeze()
+        if len(self.disk.trace) > before:
+            self.left = True
+            self.counts["a zombie writes"] += 1
 
 
 class FaultyExecutor(InProcessExecutor):
