@@ -52,8 +52,8 @@ def fire(browser: Browser, small: Site) -> Iterator[tuple[Page, Updates]]:
     context.close()
 
 
-def opened(page: Page, view: str = "trees") -> None:
-    page.goto(f"/topologies/{NAME}/?view={view}")
+def opened(page: Page, view: str = "view=trees") -> None:
+    page.goto(f"/topologies/{NAME}/?{view}")
     expect(page.locator("svg .node").first).to_be_visible()
 
 
@@ -161,7 +161,7 @@ def test_no_tap_is_lost_as_soon_as_its_target_is_there(
 def test_a_choice_outlives_another_plan(fire: tuple[Page, Updates]) -> None:
     """What is folded, sorted, searched, zoomed and in the address stays when the plan is exchanged."""
     page, updates = fire
-    opened(page, "&query=query2&shade=cost&tab=Stores")
+    opened(page, "view=trees&query=query2&shade=cost&tab=Stores")
     nodes = page.locator("svg.forest .node")
     header(page).get_by_role("button").click()
     page.get_by_role("button", name="Fold", exact=True).click()
@@ -196,7 +196,7 @@ def test_a_choice_outlives_another_plan(fire: tuple[Page, Updates]) -> None:
 
 def test_the_physical_graph_stays_while_another_plan_is_laid_out(fire: tuple[Page, Updates]) -> None:
     page, updates = fire
-    opened(page, "graph")
+    opened(page, "view=graph")
     boxes = page.locator("svg.physical .node")
     drawing = page.locator("svg.physical").element_handle()
     before = boxes.count()

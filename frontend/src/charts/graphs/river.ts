@@ -129,6 +129,8 @@ export function createRiver(element: HTMLElement): Chart<RiverData> {
         "dimmed",
         ({ node }) => litNodes !== null && !litNodes.has(node.key) && node.key !== data.selected,
       );
+    const drawnLabel = (node: PlacedNode): string =>
+      labelOf(placed, node, data.stepLabels || node.node.key === data.selected);
     drawn.select<SVGTitleElement>("title").text(data.nodeTitle);
     if (data.onHover !== null)
       drawn
@@ -136,10 +138,9 @@ export function createRiver(element: HTMLElement): Chart<RiverData> {
         .attr("role", "button")
         .attr("aria-pressed", ({ node }) => node.key === data.selected)
         .attr("aria-label", (node) => {
-          const title = data.nodeTitle(node);
-          const shown = labelOf(placed, node, data.stepLabels || node.node.key === data.selected);
-          // Who speaks what is drawn, be it cut, is understood.
-          return title.includes(shown) ? title : `${shown}: ${title}`;
+          // A node is found by the text that is drawn of it, even where that is cut (WCAG 2.5.3).
+          const [title, label] = [data.nodeTitle(node), drawnLabel(node)];
+          return title.includes(label) ? title : `${label}: ${title}`;
         })
         .on("pointerenter", (_event, { node }) => latest?.onHover?.(node.key))
         .on("focus", (_event, { node }) => latest?.onHover?.(node.key))
@@ -156,7 +157,7 @@ export function createRiver(element: HTMLElement): Chart<RiverData> {
       .attr("x", (node) => (isInside(placed, node) ? -6 : node.width + 6))
       .attr("y", ({ height }) => height / 2)
       .attr("text-anchor", (node) => (isInside(placed, node) ? "end" : "start"));
-    writeText(texts, (node) => labelOf(placed, node, data.stepLabels || node.node.key === data.selected));
+    writeText(texts, drawnLabel);
     const place = ({ x, y }: PlacedNode): string => `translate(${x},${y})`;
     if (still) drawn.attr("transform", place);
     else drawn.transition().duration(motionMs()).attr("transform", place);
