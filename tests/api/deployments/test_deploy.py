@@ -47,7 +47,7 @@ def test_a_deployed_query_is_planned_once(as_owner: Client, post: Post, query: Q
         "error": None,
     }
     (answered,) = document["queries"]
-    nothing = {"suspended": None, "pinned": None, "correctness": None}
+    nothing = {"suspended": None, "pinned": None, "correctness": None, "applied": None}
     assert answered == {"id": query.pk, "name": "windy", "version": 1, **nothing}
     assert document["streams"] == ["arrivals", "departures", "weather"]
     plan = as_owner.get(f"{URL}graph/").json()
