@@ -40,6 +40,7 @@ SUITES = {
     "runtime": _pytest("runtime", "-m", "not long", "tests/runtime"),
     # Who gets in without an account is asked at every change, not only when security is tested.
     "api": _pytest("api", "tests/api", "tests/security/test_endpoints.py"),
+    "sinks": _pytest("sinks", "-rs", "tests/sinks"),
     "load": _pytest("load", "tests/load"),
     "soak": [
         *(sys.executable, "-m", "tests.soak", "--minutes", "1.5", "--rate", "400"),

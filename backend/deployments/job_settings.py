@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
-from backend.errors import Forbidden
-from backend.topologies.job_settings import JobSettings
+from backend.errors import Conflict, Forbidden
+from backend.topologies.job_settings import SERVERS, JobSettings
 from backend.topologies.models import AuditEntry, Topology
 
 
@@ -22,10 +23,17 @@ def set_job(account: User, topology: Topology, wanted: JobSettings) -> None:
         topology: running or not.
         wanted: all settings; those with their default are not kept, so that they follow later releases.
 
-    Raises `Forbidden`: the account is no operator.
+    Raises:
+        Forbidden: the account is no operator.
+        Conflict: results are to go to servers that this deployment does not name.
     """
     if not is_operator(account):
         raise Forbidden("operators-only", f"only operators set how the job of {topology} works")
+    document = wanted.document()
+    for setting, server in SERVERS.items():
+        if document[setting] and server not in settings.MILLRACE_RESULT_SERVERS:
+            detail = f"{setting}: this deployment names no server for it; set {server} (docs/guide/sinks.md)"
+            raise Conflict("no-server", detail)
     said = wanted.changes(topology.job_settings)
     if said:
         with transaction.atomic():

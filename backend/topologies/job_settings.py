@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, TypeAlias
 
 import pydantic
 from pydantic import Field
 
 from optimizer.algebra.settings import SETTINGS, Settings
+
+SERVERS: Mapping[str, str] = {
+    "results_topic": "MILLRACE_KAFKA_SERVERS",
+    "results_table": "MILLRACE_POSTGRES_RESULTS_URL",
+    "results_iceberg": "MILLRACE_ICEBERG_CATALOG",
+}
+"""By setting, the variable of the environment that says where such results go: it may hold a password."""
+
+
+def _pattern(title: str, example: str) -> object:
+    return Field(
+        title=title,
+        max_length=200,
+        pattern=r"^([^{}]*\{query\}[^{}]*)?$",
+        json_schema_extra={"x-expected": f"a name with {{query}} once, such as {example}, or nothing"},
+    )
+
+
+_Topic: TypeAlias = Annotated[str, _pattern("Results also go to topics", "millrace.{query}")]
+_Table: TypeAlias = Annotated[str, _pattern("Results also go to tables of PostgreSQL", "public.{query}")]
+_Iceberg: TypeAlias = Annotated[str, _pattern("Results also go to Iceberg tables", "millrace.{query}")]
 
 
 @pydantic.dataclasses.dataclass(frozen=True, slots=True, config=SETTINGS)
@@ -28,11 +50,23 @@ class JobSettings(Settings):
     """Seconds without a tuple after which the other streams' time goes on without a stream."""
     epoch_batches: Annotated[int, Field(title="Batches of an epoch", ge=2, le=100_000)] = 16
     """Statistics are evaluated once for so many batches, and the plan may change then."""
+    results_topic: _Topic = ""
+    """The topics' names in the deployment's Kafka cluster; {query} is the query's name."""
+    results_table: _Table = ""
+    """SCHEMA.NAME of tables in the deployment's database for results; {query} is the query's name."""
+    results_iceberg: _Iceberg = ""
+    """NAMESPACE.NAME of tables in the deployment's Iceberg catalog; {query} is the query's name."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """What the command line of the job says of them."""
+        sinks = (
+            ("--results-topic", self.results_topic),
+            ("--results-table", self.results_table),
+            ("--results-iceberg", self.results_iceberg),
+        )
         return (
             *("--trigger-ms", str(self.trigger_ms), "--batch-rows", str(self.batch_rows)),
             *("--idle-timeout", f"{self.idle_timeout_s} seconds", "--epoch-batches", str(self.epoch_batches)),
+            *(word for option, pattern in sinks if pattern for word in (option, pattern)),
         )

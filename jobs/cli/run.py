@@ -53,7 +53,8 @@ from jobs.reconfigure.admission import check_usable
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity, read_identity
 from jobs.recovery.lock import hold
 from jobs.shapes.live import LiveShapes, shape_labels
-from jobs.sinks.connector import open_sink
+from jobs.sinks.connector import open_sinks
+from jobs.sinks.outbox import Outbox
 from jobs.sinks.publisher import Publisher
 from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail
 from jobs.sources.connector import Away, Servers
@@ -186,8 +187,8 @@ class _Job:
         )
         publisher = self._results_publisher()
         settings = Settings(
-            output=publisher.output if publisher is not None else self._out(),
-            passing=publisher is not None and publisher.passing,
+            output=publisher.outbox.output if publisher is not None else self._out(),
+            passing=publisher is not None and publisher.outbox.passing,
             redis_url=given.redis,
             idle_timeout_us=given.idle_timeout,
             epoch_batches=given.epoch_batches,
@@ -198,13 +199,15 @@ class _Job:
         try:
             self._epochs = EpochLog(given.run, settings.epoch_batches, topology.last)
             self._shapes = LiveShapes(self._checkpoint, given.storage_weight)
-            if topology.last is not None:
-                self._labels = shape_labels(self._checkpoint.graph(topology.last.plan))
+            last = topology.last
+            if last is not None:
+                self._labels = shape_labels(self._checkpoint.graph(last.plan))
+            # Set before there is a batch: one that it does not hear of is never published.
+            self._publisher = publisher
             topology.start(given.trigger_ms)
             if publisher is not None:
-                publisher.start(topology.last)
-                self._publisher = publisher
-            first = topology.last.batch + 1 if topology.last is not None else 0
+                publisher.start(last)
+            first = last.batch + 1 if last is not None else 0
             self._outgoing.send(
                 JobStarted(
                     run=given.run,
@@ -238,17 +241,18 @@ class _Job:
         return None if out is None else out.absolute()
 
     def _results_publisher(self) -> Publisher | None:
-        """What publishes results, if a sink is wanted.
+        """What publishes results, if any sink is wanted.
 
         Result files pass through the checkpoint unless people want them too.
         """
         given, out = self._given, self._out()
-        sink = open_sink(given, self._checkpoint.identity.id)
-        if sink is None:
+        sinks = open_sinks(given, self._checkpoint.identity.id)
+        if not sinks:
             return None
         root = self._checkpoint.root.absolute()
         folder = root / "results" if out is None else out
-        return Publisher(sink, root, folder, passing=out is None, most=given.most_unpublished)
+        outbox = Outbox(root, folder, passing=out is None, sinks=sinks)
+        return Publisher(sinks, outbox, given.most_unpublished)
 
     def _write_source(self) -> None:
         """Write the source of the streams' tuples into the checkpoint."""

@@ -8,16 +8,30 @@ from __future__ import annotations
 
 import argparse
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, Protocol
 from urllib.parse import unquote
 
-from optimizer.algebra.errors import InputError, Place
-
-SINKS: Mapping[str, str] = {"kafka": "jobs.sinks.kafka.connector"}
+SINKS: Mapping[str, str] = {
+    "kafka": "jobs.sinks.kafka.connector",
+    "postgres": "jobs.sinks.postgres.connector",
+    "iceberg": "jobs.sinks.iceberg.connector",
+}
 """By name the module of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResults:
+    """What a committed batch has for sinks."""
+
+    batch: int
+    files: tuple[Path, ...]
+    """Result files; `query_of` says whose each is."""
+    complete_since_us: Mapping[str, int]
+    """By query, since which event time of their newest tuples results are all there; absent if all are."""
 
 
 class Sink(Protocol):
@@ -32,8 +46,8 @@ class Sink(Protocol):
         """
         ...
 
-    def publish(self, batch: int, files: Sequence[Path]) -> None:
-        """Take a batch's result files (`query_of` says whose). Raises `Away`."""
+    def publish(self, results: BatchResults) -> None:
+        """Take a batch's results. Raises `Away`."""
         ...
 
 
@@ -65,16 +79,10 @@ def sink_connectors() -> Iterator[SinkConnector]:
         yield found
 
 
-def open_sink(given: argparse.Namespace, identity: str) -> Sink | None:
-    """The sink that the options ask for; None if they ask for none.
-
-    Raises `InputError`, also for two.
-    """
-    wanted = [one for one in sink_connectors() if one.wanted(given)]
-    if len(wanted) > 1:
-        options = " and ".join(one.option for one in wanted)
-        raise InputError("bad-option", Place("command line", path=wanted[1].option), options, "one of them")
-    return wanted[0].open(given, identity) if wanted else None
+def open_sinks(given: argparse.Namespace, identity: str) -> dict[str, Sink]:
+    """The sinks that the options ask for, by name. Raises `InputError`."""
+    connectors = {name: import_module(module).SINK for name, module in SINKS.items()}
+    return {name: one.open(given, identity) for name, one in connectors.items() if one.wanted(given)}
 
 
 def query_of(file: Path) -> str:

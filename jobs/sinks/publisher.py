@@ -1,22 +1,23 @@
-"""Committed results to somewhere else, batch by batch, from a thread of its own.
+"""Committed results to sinks, batch by batch, from a thread for each.
 
 A batch is published behind its commit, from its result files, so whatever a sink has is part of the
-checkpoint. `outbox/BATCH.json` in the checkpoint lists what is still to be published; the sink itself
-remembers the last batch that it has, so a process that starts goes on behind that one.
+checkpoint. The sink itself remembers the last batch that it has, so a process that starts goes on behind that
+one. Sinks do not wait for each other: one that is away leaves the others up to date.
 """
 
 from __future__ import annotations
 
-import json
+import logging
 import threading
 import time
-from pathlib import Path
+from collections.abc import Mapping
 
-from jobs.recovery.manifest import Manifest, write_durably
+from jobs.recovery.manifest import Manifest
 from jobs.sinks.connector import Sink
-from jobs.sinks.parquet import DEAD_LETTER_FOLDER
+from jobs.sinks.outbox import Outbox
 from jobs.sources.connector import Away
-from jobs.storage.disk import delete_if_there, disk, make_folder_durable
+
+_LOG = logging.getLogger(__name__)
 
 _BACK_OFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 _POLL_S = 0.2
@@ -25,48 +26,42 @@ _POLL_S = 0.2
 class Publisher:
     """Publishes committed batches in order.
 
-    Arguments: the sink; the checkpoint's directory; the directory of the result files, and whether they are
-    only there to be published; how many batches may wait.
+    Arguments: the sinks by name; the outbox for them; how many batches may wait.
     """
 
-    def __init__(self, sink: Sink, checkpoint: Path, output: Path, passing: bool, most: int) -> None:
-        self._sink = sink
-        self.output = output
-        self.passing = passing
-        """True if files are only there to be published."""
+    def __init__(self, sinks: Mapping[str, Sink], outbox: Outbox, most: int) -> None:
+        self.outbox = outbox
         self._most = most
         self._released = threading.Event()
-        self._outbox = checkpoint / "outbox"
-        make_folder_durable(self._outbox)
-        self._changed = threading.Event()
-        self._closing = False
-        self._published: int | None = None
-        """The last batch that the sink has; None if it is to be asked."""
-        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
-        self.error: BaseException | None = None
+        self._closing = threading.Event()
+        self.lanes = tuple(Lane(name, sink, outbox, self._closing) for name, sink in sinks.items())
+        """One for each sink."""
+
+    @property
+    def error(self) -> BaseException | None:
         """What ended publishing for good, if anything did."""
+        return next((lane.error for lane in self.lanes if lane.error is not None), None)
 
     def start(self, last: Manifest | None) -> None:
-        """Begin with the last commit, whose process may have died before queuing it."""
-        if last is not None:
+        """Begin with the last commit."""
+        self.add_last(last)
+        for lane in self.lanes:
+            lane.thread.start()
+
+    def add_last(self, last: Manifest | None) -> None:
+        """Have the last commit published, whose process may have died before queuing it."""
+        if last is not None and not self.outbox.forget_taken(last):
             self.add(last)
-        self._thread.start()
 
     def add(self, manifest: Manifest) -> None:
         """Have a committed batch published. It is on the disk when this returns."""
-        files = [file.path for file in manifest.files if not file.path.startswith(f"{DEAD_LETTER_FOLDER}/")]
-        if self.passing:
-            for file in manifest.files:
-                if file.path not in files:
-                    delete_if_there(self.output / file.path)
-        if files:
-            entry = self._outbox / f"{manifest.batch}.json"
-            write_durably(entry, json.dumps(files).encode())
-            self._changed.set()
+        if self.outbox.add(manifest):
+            for lane in self.lanes:
+                lane.changed.set()
 
     def waiting(self) -> int:
-        """Batches that the sink does not have yet."""
-        return sum(1 for _ in self._outbox.glob("[0-9]*.json"))
+        """Batches that some sink does not have yet."""
+        return len(self.outbox.batches())
 
     def wait_for_room(self) -> None:
         """Wait until fewer batches are queued than may be.
@@ -85,25 +80,36 @@ class Publisher:
         self._released.set()
 
     def close(self, patience_s: float) -> None:
-        """End behind the transaction at hand; what waits is published by the next process."""
-        self._closing = True
-        self._changed.set()
-        self._thread.join(patience_s)
+        """End behind the transactions at hand.
 
-    def _run(self) -> None:
-        failures = 0
-        while not self._closing:
-            try:
-                self.publish_waiting()
-                failures = 0
-                self._changed.wait(_POLL_S)
-                self._changed.clear()
-            except Away:
-                time.sleep(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
-                failures += 1
-            except BaseException as error:
-                self.error = error
-                return
+        What waits is published by the next process.
+        """
+        self._closing.set()
+        for lane in self.lanes:
+            lane.changed.set()
+        until = time.monotonic() + patience_s
+        for lane in self.lanes:
+            if lane.thread.is_alive():
+                lane.thread.join(max(0.0, until - time.monotonic()))
+
+
+class Lane:
+    """One sink, and the thread that gives it batches.
+
+    Arguments: the sink's name; the sink; where batches wait for it; set when the process ends.
+    """
+
+    def __init__(self, name: str, sink: Sink, outbox: Outbox, closing: threading.Event) -> None:
+        self._name = name
+        self._sink = sink
+        self._outbox = outbox
+        self._closing = closing
+        self._published: int | None = None
+        """The last batch that the sink has; None if it is to be asked."""
+        self.changed = threading.Event()
+        self.error: BaseException | None = None
+        """What ended publishing to the sink for good, if anything did."""
+        self.thread = threading.Thread(target=self._run, name=f"publisher {name}", daemon=True)
 
     def publish_waiting(self) -> None:
         """Publish what waits, in order, until nothing does or the process closes.
@@ -114,27 +120,29 @@ class Publisher:
         if published is None:
             # Whether a batch came about before the sink went away is not known here.
             published = self._sink.connect()
-        for batch in self._batches():
-            if self._closing:
+            self._outbox.has(self._name, published)
+        for batch in self._outbox.batches():
+            if self._closing.is_set():
                 break
             if batch > published:
-                self._publish(batch)
+                self._sink.publish(self._outbox.results(batch))
                 published = batch
-            self._forget(batch)
+                self._outbox.has(self._name, batch)
         self._published = published
 
-    def _batches(self) -> list[int]:
-        return sorted(int(path.stem) for path in self._outbox.glob("[0-9]*.json"))
-
-    def _publish(self, batch: int) -> None:
-        self._sink.publish(batch, [self.output / file for file in self._files(batch)])
-
-    def _files(self, batch: int) -> list[str]:
-        files: list[str] = json.loads((self._outbox / f"{batch}.json").read_bytes())
-        return files
-
-    def _forget(self, batch: int) -> None:
-        if self.passing:
-            for file in self._files(batch):
-                delete_if_there(self.output / file)
-        disk().delete(self._outbox / f"{batch}.json")
+    def _run(self) -> None:
+        failures = 0
+        while not self._closing.is_set():
+            try:
+                self.publish_waiting()
+                failures = 0
+                self.changed.wait(_POLL_S)
+                self.changed.clear()
+            except Away as reason:
+                if not failures:
+                    _LOG.warning("results wait for %s: %s", self._name, reason)
+                self._closing.wait(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
+                failures += 1
+            except BaseException as error:
+                self.error = error
+                return

@@ -21,9 +21,11 @@ import pyarrow.parquet as pq
 from confluent_kafka import Producer
 
 from jobs.recovery.manifest import BatchFigures, Manifest, OutputFile
+from jobs.sinks.connector import BatchResults
 from jobs.sinks.kafka import transactions
 from jobs.sinks.kafka.topics import Topics
 from jobs.sinks.kafka.transactions import TopicSink
+from jobs.sinks.outbox import Outbox
 from jobs.sinks.publisher import Publisher
 from jobs.sources.kafka.cluster import required
 
@@ -39,23 +41,26 @@ def _reach(point: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-class _Watched(Publisher):
+class _Watched(TopicSink):
     """Stops nowhere but at the point, in the last batch."""
 
-    def _publish(self, batch: int) -> None:
-        if batch == BATCHES - 1:
+    def publish(self, results: BatchResults) -> None:
+        last = results.batch == BATCHES - 1
+        if last:
             _reach("outbox")
-        super()._publish(batch)
-
-    def _forget(self, batch: int) -> None:
-        last = batch == BATCHES - 1
+        super().publish(results)
         if last:
             _reach("acknowledged")
+
+
+class _WatchedOutbox(Outbox):
+    def has(self, sink: str, batch: int) -> None:
+        last = batch == BATCHES - 1
         if last and _point == "files gone":
-            for file in (self.output / "results").glob(f"*/{batch}.parquet"):
+            for file in self.results(batch).files:
                 file.unlink()
             _reach("files gone")
-        super()._forget(batch)
+        super().has(sink, batch)
         if last:
             _reach("recorded")
 
@@ -96,8 +101,8 @@ def main(checkpoint: Path, topic: str) -> None:
     output = checkpoint / "results"
     begun = checkpoint.exists()
     checkpoint.mkdir(parents=True, exist_ok=True)
-    sink = TopicSink(required("this program"), Topics(topic), checkpoint.name)
-    results = _Watched(sink, checkpoint, output, passing=True, most=10)
+    sinks = {"kafka": _Watched(required("this program"), Topics(topic), checkpoint.name)}
+    results = Publisher(sinks, _WatchedOutbox(checkpoint, output, True, sinks), most=10)
     if begun:
         results.start(_manifest(BATCHES - 1))
     else:

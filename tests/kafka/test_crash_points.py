@@ -16,6 +16,7 @@ import pytest
 from jobs.recovery.manifest import BatchFigures, Manifest, OutputFile
 from jobs.sinks.kafka.topics import Topics
 from jobs.sinks.kafka.transactions import TopicSink
+from jobs.sinks.outbox import Outbox
 from jobs.sinks.publisher import Publisher
 from jobs.sources.kafka.cluster import Cluster
 from tests.kafka.broker import Broker
@@ -51,8 +52,8 @@ def test_a_full_outbox_holds_the_topology_up(tmp_path: Path) -> None:
         thread.join(0.5)
         return thread
 
-    sink = TopicSink(Cluster("127.0.0.1:1"), Topics("out"), "checkpoint")
-    results = Publisher(sink, tmp_path, tmp_path / "results", True, most=2)
+    sinks = {"kafka": TopicSink(Cluster("127.0.0.1:1"), Topics("out"), "checkpoint")}
+    results = Publisher(sinks, Outbox(tmp_path, tmp_path / "results", True, sinks), most=2)
     for batch in range(2):
         assert not waits(results).is_alive()
         files = (OutputFile(f"results/q/{batch}.parquet", 1, ""),)

@@ -20,7 +20,7 @@ from redis.retry import Retry
 
 from backend.run import redis_server
 from jobs.protocol import control_key, events_key
-from jobs.sinks.connector import query_of
+from jobs.sinks.connector import BatchResults, query_of
 from jobs.sources.connector import Away
 
 TOPOLOGY = "simulated"
@@ -147,22 +147,28 @@ class TransactionalSink:
         self.batches: dict[int, dict[str, Counter[Row]]] = {}
         self.away: deque[str] = deque()
         """Where it goes away next: `connect`, `publish` before a batch, `published` behind it."""
+        self.there = True
+        """False while it is away for longer."""
         self.counts: Counter[str] = Counter()
 
     def connect(self) -> int:
         self._reach("connect")
         return max(self.batches, default=-1)
 
-    def publish(self, batch: int, files: Sequence[Path]) -> None:
+    def publish(self, results: BatchResults) -> None:
         self._reach("publish")
-        assert batch > max(self.batches, default=-1), f"batch {batch} is published again"
+        newest = max(self.batches, default=-1)
+        assert results.batch > newest, f"batch {results.batch} is published again"
         taken: dict[str, Counter[Row]] = {}
-        for file in files:
+        for file in results.files:
             taken.setdefault(query_of(file), Counter()).update(pl.read_parquet(file).rows())
-        self.batches[batch] = taken
+        self.batches[results.batch] = taken
         self._reach("published")
 
     def _reach(self, point: str) -> None:
+        if not self.there:
+            self.counts["sink away for steps"] += 1
+            raise Away(point)
         if self.away and self.away[0] == point:
             self.counts[f"sink away: {self.away.popleft()}"] += 1
             raise Away(point)

@@ -18,6 +18,7 @@ from jobs.driver.settings import Settings
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.lock import hold
 from jobs.shapes.live import LiveShapes
+from jobs.sinks.outbox import Outbox
 from jobs.sinks.publisher import Publisher
 from jobs.sources.connector import Away
 from optimizer.search.problem import Options
@@ -78,9 +79,10 @@ class Process:
         self.publisher = None
         if schedule.passing is not None:
             folder = root / "results" if schedule.passing else world.output
-            self.publisher = Publisher(world.sink, root, folder, passing=schedule.passing, most=1000)
+            outbox = Outbox(root, folder, schedule.passing, world.sinks)
+            self.publisher = Publisher(world.sinks, outbox, most=1000)
         settings = Settings(
-            output=self.publisher.output if self.publisher is not None else world.output,
+            output=self.publisher.outbox.output if self.publisher is not None else world.output,
             passing=bool(schedule.passing),
             idle_timeout_us=None if schedule.idle_s is None else schedule.idle_s * 1_000_000,
             epoch_batches=EPOCH_BATCHES,
@@ -99,8 +101,7 @@ class Process:
         job._epochs = EpochLog(given.run, EPOCH_BATCHES, self.protocol.last)
         self.protocol.recover()
         if self.publisher is not None:
-            if self.protocol.last is not None:
-                self.publisher.add(self.protocol.last)
+            self.publisher.add_last(self.protocol.last)
             job._publisher = self.publisher
 
     def hear(self) -> None:
@@ -110,13 +111,14 @@ class Process:
                 self.job._incoming.take_new()
 
     def speak(self) -> None:
-        """Send what waits, to Redis and to the sink, as far as they are there."""
+        """Send what waits, to Redis and to the sinks, as far as they are there."""
         with suppress(redis.RedisError):
             while self.job._outgoing.deliver_next():
                 pass
         if self.publisher is not None:
-            with suppress(Away):
-                self.publisher.publish_waiting()
+            for lane in self.publisher.lanes:
+                with suppress(Away):
+                    lane.publish_waiting()
 
     def end(self) -> None:
         """End as a process does that fails: it gives back what it holds."""

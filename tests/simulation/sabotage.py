@@ -21,7 +21,7 @@ import jobs.driver.batch_protocol as protocol
 import jobs.reconfigure.switch as switching
 import jobs.recovery.checkpoint as checkpoints
 import jobs.recovery.manifest as manifests
-import jobs.sinks.publisher as publishing
+import jobs.sinks.outbox as outboxes
 import jobs.storage.partition as partitions
 import jobs.worker.ingest as ingesting
 import jobs.worker.task as tasks
@@ -33,7 +33,8 @@ from jobs.recovery import lock
 from jobs.recovery.checkpoint import Checkpoint
 from jobs.recovery.manifest import Manifest
 from jobs.sinks import parquet, redis_tail
-from jobs.sinks.publisher import Publisher
+from jobs.sinks.outbox import Outbox
+from jobs.sinks.publisher import Lane
 from jobs.storage.disk import Disk, delete_if_there, disk, make_durable
 from jobs.storage.partition import PartitionState, state_root
 from jobs.storage.run import StateRoot
@@ -249,25 +250,22 @@ def _newest_wins(one: int | None, other: int | None) -> int | None:
 # Sinks
 
 
-def _publishes_again(self: Publisher) -> None:
-    for batch in self._batches():
-        self._publish(batch)
-        self._forget(batch)
+def _publishes_again(self: Lane) -> None:
+    for batch in self._outbox.batches():
+        self._sink.publish(self._outbox.results(batch))
+        self._outbox.has(self._name, batch)
 
 
-_PUBLISH = Publisher._publish
-
-
-def _forgets_first(self: Publisher) -> None:
+def _forgets_first(self: Lane) -> None:
     published = self._sink.connect()
-    for batch in self._batches():
-        names = self._files(batch)
-        disk().delete(self._outbox / f"{batch}.json")
+    for batch in self._outbox.batches():
+        self._outbox.has(self._name, batch)
         if batch > published:
-            self._sink.publish(batch, [self.output / name for name in names])
-        if self.passing:
-            for name in names:
-                delete_if_there(self.output / name)
+            self._sink.publish(self._outbox.results(batch))
+
+
+def _has_somewhere(self: Outbox) -> int:
+    return max(-1 if had is None else had for had in self._had.values())
 
 
 def _adds_unflushed(path: Path, content: bytes) -> None:
@@ -313,7 +311,7 @@ DEFECTS = (
     Defect(
         "folders' names are not flushed",
         "recovery",
-        _both(*(_put(one, "make_folder_durable", _only_made) for one in (checkpoints, protocol, publishing))),
+        _both(*(_put(one, "make_folder_durable", _only_made) for one in (checkpoints, protocol, outboxes))),
     ),
     Defect(
         "a start does not flush what it reads", "recovery", _without_flush(checkpoints, lambda path: True)
@@ -377,14 +375,15 @@ DEFECTS = (
             "\n".join(line for line in redis_tail._APPEND.splitlines() if "return 0" not in line),
         ),
     ),
-    Defect("a batch is published again", "sinks", _put(Publisher, "publish_waiting", _publishes_again)),
+    Defect("a batch is published again", "sinks", _put(Lane, "publish_waiting", _publishes_again)),
     Defect(
         "a batch is forgotten before it is published",
         "sinks",
-        _put(Publisher, "publish_waiting", _forgets_first),
+        _put(Lane, "publish_waiting", _forgets_first),
     ),
+    Defect("a batch is forgotten once one sink has it", "sinks", _put(Outbox, "_everywhere", _has_somewhere)),
     Defect(
-        "what is to be published is not flushed", "sinks", _put(publishing, "write_durably", _adds_unflushed)
+        "what is to be published is not flushed", "sinks", _put(outboxes, "write_durably", _adds_unflushed)
     ),
 )
 

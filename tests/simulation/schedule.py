@@ -124,6 +124,8 @@ class Schedule:
     spans: int = 1
     passing: bool | None = None
     """Whether a sink publishes results and files are deleted behind it; None for no sink."""
+    other_away: tuple[int, int] | None = None
+    """Between which steps another sink is away; None for no other."""
     idle_s: int | None = None
     """A stream that is silent for so long stops holding the watermark back."""
     most_rows: int = 12
@@ -133,7 +135,8 @@ class Schedule:
         said = [
             f"seed {self.seed}: {self.first}",
             f"memory {self.share_bytes}, merged {'beside' if self.beside else 'inside'}, fan {self.fan}, "
-            f"spans {self.spans}, sink {self.passing}, idle {self.idle_s}, at most {self.most_rows} rows",
+            f"spans {self.spans}, sink {self.passing}, another away {self.other_away}, idle {self.idle_s}, "
+            f"at most {self.most_rows} rows",
         ]
         for number, step in enumerate(self.steps):
             said.append(f"step {number} (+{step.gap_s} s)")
@@ -162,6 +165,8 @@ def schedule_of(seed: int) -> Schedule:
         passing=chance.choice((None, True, False)),
         idle_s=chance.choice((None, None, 60)),
         most_rows=chance.choice((3, 12, 12)),
+        # Drawn last: the rest of a seed's schedule is what it was.
+        other_away=(chance.randint(0, 4), chance.randint(0, 9)) if chance.random() < 0.5 else None,
     )
 
 

@@ -47,7 +47,13 @@ def _candidates(schedule: Schedule) -> Iterator[Schedule]:
         for name in schedule.first.queries:
             left = tuple(one for one in schedule.first.queries if one != name)
             yield replace(schedule, first=replace(schedule.first, queries=left))
-    for settings in ({"share_bytes": None}, {"passing": None}, {"idle_s": None}, {"most_rows": 12}):
+    for settings in (
+        {"share_bytes": None},
+        {"passing": None},
+        {"other_away": None},
+        {"idle_s": None},
+        {"most_rows": 12},
+    ):
         if any(getattr(schedule, name) != value for name, value in settings.items()):
             yield replace(schedule, **settings)  # type: ignore[arg-type]
 

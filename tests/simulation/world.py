@@ -61,7 +61,7 @@ PROTOCOL = {
     "_sweep": "13: sweep",
     "forget_changes": "14: forget plan changes",
     "add": "14: queue for the sink",
-    "_forget": "14: delete what the sink has",
+    "_forget": "14: delete what every sink has",
     "close": "end",
     "write_schemas": "3: write empty files",
 }
@@ -95,7 +95,9 @@ class World:
         judge.begin()
         self.disk = SimulatedDisk(self.folder, vault)
         self.disk.step = _protocol_step
-        self.sink = TransactionalSink()
+        self.sinks = {"one": TransactionalSink()}
+        if schedule.other_away is not None:
+            self.sinks["other"] = TransactionalSink()
         self.control = ControlPlane(schedule.first, network, schedule.seed)
         self.source = Source(inputs, schedule.most_rows)
         self.tasks = Tasks(self.disk, schedule.seed, self.source.poison)
@@ -130,8 +132,8 @@ class World:
         # Streams of which something is left are read to their ends.
         while any(self.source.left(name, self._judged) for name in self._active()):
             self._step(len(steps), quiet)
-        # A sink that had nothing to take could not go away; it does once it has, and is tried again.
-        for _ in range(2 + len(self.sink.away)):
+        # A sink that had nothing to take could not go away; it does once it has: tried again each time.
+        for _ in range(2 + sum(len(sink.away) for sink in self.sinks.values())):
             self._step(len(steps), quiet)
         last = self._process.protocol.last
         assert last is not None
@@ -143,7 +145,7 @@ class World:
         self._check_kept()
         self._process.end()
         self._process.die()
-        parts = (self.control, self.disk, self.tasks, self.network, self.sink)
+        parts = (self.control, self.disk, self.tasks, self.network, *self.sinks.values())
         counts = sum((part.counts for part in parts), self.counts)
         return Outcome(last.batch + 1, self.judge.results, self.processes, counts, tuple(self.disk.trace))
 
@@ -156,7 +158,10 @@ class World:
         self.control.begin(number, step)
         self.tasks.begin(number, step)
         self.network.arm(step.redis)
-        self.sink.away.extend(step.sink_away)
+        self.sinks["one"].away.extend(step.sink_away)
+        if self.schedule.other_away is not None:
+            begin, end = self.schedule.other_away
+            self.sinks["other"].there = not begin <= number < min(end, len(self.schedule.steps))
         batch = self._judged + 1
         for share, fault in enumerate((*step.disk, None)):
             self.disk.arm(fault, f"{self.schedule.seed} {number} {share}")
@@ -278,7 +283,7 @@ class World:
     def _shown(self, query: str, batch: int) -> pl.DataFrame | None:
         assert self._process is not None
         publisher = self._process.publisher
-        output = self.output if publisher is None else publisher.output
+        output = self.output if publisher is None else publisher.outbox.output
         files = sorted((output / result_folder(query)).glob(f"{batch:08d}-*.parquet"))
         return pl.concat([pl.read_parquet(file) for file in files]) if files else None
 
@@ -316,11 +321,13 @@ class World:
                 )
 
     def _check_kept(self) -> None:
-        """What was shown once is still there, in files or in the sink."""
+        """What was shown once is still there, in files or in the sinks."""
         for (batch, query), rows in self._history.items():
             if self.schedule.passing is not None:
-                taken = self.sink.batches.get(batch, {}).get(query, Counter())
-                require(taken == rows, f"the sink has {taken.total()} results of {query}, not {rows.total()}")
+                for name, sink in self.sinks.items():
+                    taken = sink.batches.get(batch, {}).get(query, Counter())
+                    said = f"sink {name} has {taken.total()} results of {query}, not {rows.total()}"
+                    require(taken == rows, said)
             if not self.schedule.passing:
                 frame = self._shown(query, batch)
                 found: Answer = Counter() if frame is None else Counter(frame.rows())

@@ -1178,6 +1178,24 @@ export interface components {
              */
             idle_timeout_s: number;
             /**
+             * Results also go to Iceberg tables
+             * @description NAMESPACE.NAME of tables in the deployment's Iceberg catalog; {query} is the query's name.
+             * @default
+             */
+            results_iceberg: string;
+            /**
+             * Results also go to tables of PostgreSQL
+             * @description SCHEMA.NAME of tables in the deployment's database for results; {query} is the query's name.
+             * @default
+             */
+            results_table: string;
+            /**
+             * Results also go to topics
+             * @description The topics' names in the deployment's Kafka cluster; {query} is the query's name.
+             * @default
+             */
+            results_topic: string;
+            /**
              * Least time between batches, ms
              * @description A batch begins so long after the one before it; less means results sooner and more work per tuple.
              * @default 500

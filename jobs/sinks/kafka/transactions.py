@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from jobs.sinks.avro import avro_schema, to_avro
-from jobs.sinks.connector import query_of
+from jobs.sinks.connector import BatchResults, query_of
 from jobs.sinks.kafka.topics import COMMITS, Topics
 from jobs.sinks.redis_tail import to_json
 from jobs.sources.connector import Away
@@ -117,22 +117,24 @@ class TopicSink:
             watching.close()
 
     @_away()
-    def publish(self, batch: int, files: Sequence[Path]) -> None:
+    def publish(self, results: BatchResults) -> None:
         """One transaction: the batch's results, and that they are there."""
         producer = self._producer
         assert producer is not None, "connected before anything is published"
-        topics = {self._topics.of(query_of(file)) for file in files}
+        topics = {self._topics.of(query_of(file)) for file in results.files}
         for topic in topics - self._known:
             self._make_topic(topic, -1, {})
         producer.begin_transaction()
         number = 0
-        for file in files:
+        for file in results.files:
             topic = self._topics.of(query_of(file))
             for value in self._values(producer, topic, file):
-                headers: dict[str, str | bytes | None] = {"millrace-id": f"{self._identity}-{batch}-{number}"}
+                headers: dict[str, str | bytes | None] = {
+                    "millrace-id": f"{self._identity}-{results.batch}-{number}"
+                }
                 _patiently(producer, partial(producer.produce, topic, value, headers=headers))
                 number += 1
-        document = json.dumps({"batch": batch, "results": number})
+        document = json.dumps({"batch": results.batch, "results": number})
         producer.produce(COMMITS, document, self._identity, partition=0)
         producer.commit_transaction(_PATIENCE_S)
         self._known |= topics

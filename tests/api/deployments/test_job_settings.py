@@ -11,14 +11,27 @@ import pytest
 from django.test import Client
 
 from backend.runs import process
-from backend.topologies.job_settings import JobSettings
+from backend.topologies.job_settings import SERVERS, JobSettings
 from backend.topologies.models import Run, Topology
 from jobs.__main__ import _parser
 from optimizer.algebra.settings import schema
 
 URL = "/api/topologies/flights/job/"
-OTHER = JobSettings(trigger_ms=150, batch_rows=5000, idle_timeout_s=2.5, epoch_batches=40)
+OTHER = JobSettings(
+    trigger_ms=150,
+    batch_rows=5000,
+    idle_timeout_s=2.5,
+    epoch_batches=40,
+    results_topic="t.{query}",
+    results_table="s.{query}",
+    results_iceberg="n.{query}",
+)
 """Of every setting a value that is not its default."""
+
+
+@pytest.fixture(autouse=True)
+def servers(settings: Any) -> None:
+    settings.MILLRACE_RESULT_SERVERS = tuple(SERVERS.values())
 
 
 def ask(client: Client, **settings: Any) -> Any:
@@ -31,7 +44,10 @@ def test_settings_are_options_of_the_command_with_its_defaults() -> None:
     assert vars(_parser().parse_args([*needed, *JobSettings().arguments])) == usual
     changed = vars(_parser().parse_args([*needed, *OTHER.arguments]))
     differing = {name: value for name, value in changed.items() if value != usual[name]}
-    expected = {"trigger_ms": 150, "batch_rows": 5000, "idle_timeout": 2_500_000, "epoch_batches": 40}
+    expected = {
+        **{"trigger_ms": 150, "batch_rows": 5000, "idle_timeout": 2_500_000, "epoch_batches": 40},
+        **{"results_topic": "t.{query}", "results_table": "s.{query}", "results_iceberg": "n.{query}"},
+    }
     assert differing == expected
     assert len(expected) == len(fields(JobSettings))
 
@@ -92,3 +108,12 @@ def test_a_setting_that_cannot_be_is_named(
 def test_only_operators_set_it(as_owner: Client, topology: Topology) -> None:
     assert ask(as_owner, trigger_ms=200).status_code == 403
     assert Topology.objects.get().job == topology.job
+
+
+def test_results_go_to_servers_that_there_are(as_operator: Client, topology: Topology, settings: Any) -> None:
+    settings.MILLRACE_RESULT_SERVERS = ("MILLRACE_ICEBERG_CATALOG",)
+    assert ask(as_operator, results_iceberg="n.{query}").status_code == 200
+    refused = ask(as_operator, results_table="public.{query}")
+    assert refused.status_code == 409
+    assert "MILLRACE_POSTGRES_RESULTS_URL" in refused.json()["detail"]
+    assert "a name with {query} once" in str(ask(as_operator, results_iceberg="n.all").json())

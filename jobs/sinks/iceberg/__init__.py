@@ -1,0 +1,1 @@
+"""Results to Iceberg tables, each batch one snapshot."""

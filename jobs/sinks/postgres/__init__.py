@@ -1,0 +1,1 @@
+"""Results to tables of a PostgreSQL database, each batch in one transaction."""

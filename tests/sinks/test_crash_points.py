@@ -1,0 +1,54 @@
+"""SIGKILL to what publishes results, at each point between the outbox and the end of its entry."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import psycopg
+import pytest
+from pyiceberg.catalog import load_catalog
+
+from tests.postgres.conftest import Server
+from tests.sinks.publisher import BATCHES, POINTS, ROWS
+
+ROOT = Path(__file__).resolve().parents[2]
+EVERYTHING = list(range(BATCHES * ROWS))
+
+
+def publish_twice(checkpoint: Path, sink: str, pattern: str, point: str, more: Mapping[str, str]) -> None:
+    command = [sys.executable, "-m", "tests.sinks.publisher", sink, pattern, str(checkpoint)]
+
+    def publish(*point: str) -> int:
+        return subprocess.run(
+            [*command, *point], cwd=ROOT, env={**os.environ, **more}, check=False
+        ).returncode
+
+    assert publish(point) == -signal.SIGKILL
+    assert publish() == 0
+    assert not list((checkpoint / "outbox").iterdir())
+    assert not list((checkpoint / "results").rglob("*.parquet"))
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_table_of_postgresql_has_every_result_once(postgres: Server, tmp_path: Path, point: str) -> None:
+    url = postgres.fresh("results")
+    more = {"MILLRACE_POSTGRES_RESULTS_URL": url}
+    publish_twice(tmp_path / "checkpoint", "postgres", "live.{query}", point, more)
+    with psycopg.connect(url) as connection:
+        rows = connection.execute("SELECT n, _batch FROM live.numbers ORDER BY n").fetchall()
+    assert rows == [(n, n // ROWS) for n in EVERYTHING]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_an_iceberg_table_has_every_result_once(catalog: dict[str, str], tmp_path: Path, point: str) -> None:
+    publish_twice(tmp_path / "checkpoint", "iceberg", "live.{query}", point, catalog)
+    properties = {name.rpartition("__")[2].lower(): value for name, value in catalog.items() if "__" in name}
+    table = load_catalog("lake", **properties).load_table("live.numbers")
+    assert sorted(table.scan().to_arrow().column("n").to_pylist()) == EVERYTHING
+    snapshots = [one.summary for one in table.snapshots()]
+    assert [one["millrace.batch"] for one in snapshots if one is not None] == ["0", "1", "2"]

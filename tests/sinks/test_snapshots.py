@@ -1,0 +1,74 @@
+"""What an Iceberg table has of results: snapshots that say whose they are, and changing columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import Catalog, load_catalog
+
+from jobs.sinks.connector import BatchResults
+from jobs.sinks.iceberg.snapshots import SnapshotSink
+from tests.sinks.test_tables import MOMENT, batch
+
+
+@pytest.fixture
+def lake(catalog: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    properties = {name.rpartition("__")[2].lower(): value for name, value in catalog.items() if "__" in name}
+    # pyiceberg reads its environment once, when it is imported.
+    monkeypatch.setattr(
+        "jobs.sinks.iceberg.snapshots.load_catalog", lambda name: load_catalog(name, **properties)
+    )
+    return load_catalog("lake", **properties)
+
+
+def test_a_batch_is_one_snapshot_that_says_what_it_is(lake: Catalog, tmp_path: Path) -> None:
+    sink = SnapshotSink("lake", "live", "{query}", "c", None)
+    assert sink.connect() == -1
+    columns = {
+        "n": pa.array([1, None], pa.int64()),
+        "at": pa.array([0, 2**63 - 1], pa.int64()).cast(MOMENT),
+        "wait": pa.array([1_500_000, None], pa.duration("us")),
+        "text": pa.array(["ü", ""]),
+        "raw": pa.array([b"\0", None], pa.large_binary()),
+    }
+    first = batch(tmp_path, 3, pa.table(columns), "a.b")
+    sink.publish(BatchResults(first.batch, first.files, {"a.b": 17}))
+    sink.publish(first)
+    ((_, name),) = lake.list_tables("live")
+    table = lake.load_table(("live", name))
+    assert table.scan().to_arrow().column("wait").to_pylist() == [1_500_000, None]
+    (snapshot,) = table.snapshots()
+    assert snapshot.summary is not None
+    said = {key: snapshot.summary[key] for key in snapshot.summary.additional_properties if "millrace" in key}
+    assert said == {
+        "millrace.checkpoint": "c",
+        "millrace.batch": "3",
+        "millrace.query": "a.b",
+        "millrace.complete-since-us": "17",
+    }
+
+
+def test_columns_come_and_change(lake: Catalog, tmp_path: Path) -> None:
+    sink = SnapshotSink("lake", "live", "{query}", "c", 1e-9)
+    sink.connect()
+    sink.publish(batch(tmp_path, 0, pa.table({"n": [1]}), "q"))
+    sink.publish(batch(tmp_path, 1, pa.table({"n": [2], "s": ["a"]}), "q"))
+    rows = lake.load_table("live.q").scan().to_arrow().sort_by("n").to_pylist()
+    assert rows == [{"n": 1, "s": None}, {"n": 2, "s": "a"}]
+    sink.publish(batch(tmp_path, 2, pa.table({"n": ["text"]}), "q"))
+    assert lake.load_table("live.q").scan().to_arrow().to_pylist() == [{"n": "text"}]
+    assert lake.load_table("live.q_before_2").scan().to_arrow().num_rows == 2
+
+
+def test_old_snapshots_are_forgotten_and_rows_stay(lake: Catalog, tmp_path: Path) -> None:
+    SnapshotSink("lake", "live", "{query}", "c", None).connect()
+    for number in range(3):
+        # A process of its own for each: one forgets snapshots every ten minutes.
+        sink = SnapshotSink("lake", "live", "{query}", "c", 1e-9)
+        sink.connect()
+        sink.publish(batch(tmp_path, number, pa.table({"n": [number]}), "q"))
+    table = lake.load_table("live.q")
+    assert len(table.snapshots()) < 3
+    assert sorted(table.scan().to_arrow().column("n").to_pylist()) == [0, 1, 2]

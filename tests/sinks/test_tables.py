@@ -1,0 +1,101 @@
+"""What a table of PostgreSQL has of results: every value, changing columns, one row each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from jobs.sinks.connector import BatchResults
+from jobs.sinks.postgres.tables import TableSink
+from jobs.sources.connector import Away
+from tests.postgres.conftest import Server
+
+INFINITE = 2**63 - 1
+MOMENT = pa.timestamp("us", tz="UTC")
+
+
+def batch(folder: Path, number: int, table: pa.Table, query: str = "late flights") -> BatchResults:
+    file = folder / query.replace(" ", "%20") / f"{number}.parquet"
+    file.parent.mkdir(exist_ok=True)
+    pq.write_table(table, file)
+    return BatchResults(number, (file,), {})
+
+
+def asked(url: str, query: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(url, options="-c timezone=UTC") as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_every_value_arrives(postgres: Server, tmp_path: Path) -> None:
+    url = postgres.fresh("values")
+    sink = TableSink(url, "public", "{query}", "c")
+    assert sink.connect() == -1
+    columns = {
+        "n": pa.array([1, -(2**63), None], pa.int64()),
+        "x": pa.array([float("nan"), float("-inf"), -0.0]),
+        "text": pa.array(["", "a\0b", None], pa.large_string()),
+        "raw": pa.array([b"\0\xff", b"", None], pa.large_binary()),
+        "yes": pa.array([True, False, None]),
+        "at": pa.array([0, INFINITE, -INFINITE], pa.int64()).cast(MOMENT),
+        "day": pa.array([0, 2**31 - 1, -(2**31) + 1], pa.int32()).cast(pa.date32()),
+        "wait": pa.array([1_500_000, 0, None], pa.duration("us")),
+        "_batch": pa.array(["mine", None, None]),
+    }
+    sink.publish(batch(tmp_path, 0, pa.table(columns)))
+    text = "SELECT n, x::text, text, raw, yes, at::text, day::text, wait::text, _batch_, _batch"
+    assert asked(url, f'{text} FROM "late flights" ORDER BY x::text') == [
+        (None, "-0", None, None, None, "-infinity", "-infinity", None, None, 0),
+        (-(2**63), "-Infinity", "a\ufffdb", b"", False, "infinity", "infinity", "00:00:00", None, 0),
+        (1, "NaN", "", b"\0\xff", True, "1970-01-01 00:00:00+00", "1970-01-01", "00:00:01.5", "mine", 0),
+    ]
+
+
+def test_columns_come_and_change(postgres: Server, tmp_path: Path) -> None:
+    url = postgres.fresh("columns")
+    sink = TableSink(url, "live", "{query}", "c")
+    sink.connect()
+    sink.publish(batch(tmp_path, 0, pa.table({"n": [1]}), "q"))
+    sink.publish(batch(tmp_path, 1, pa.table({"n": [2], "s": ["a"]}), "q"))
+    sink.publish(batch(tmp_path, 2, pa.table({"s": ["b"]}), "q"))
+    assert asked(url, "SELECT n, s, _batch FROM live.q ORDER BY _batch") == [
+        (1, None, 0),
+        (2, "a", 1),
+        (None, "b", 2),
+    ]
+    sink.publish(batch(tmp_path, 3, pa.table({"n": ["text"]}), "q"))
+    assert asked(url, "SELECT n, _batch FROM live.q") == [("text", 3)]
+    assert asked(url, "SELECT count(*) FROM live.q_before_3") == [(3,)]
+
+
+def test_a_process_taken_for_dead_adds_nothing_twice(postgres: Server, tmp_path: Path) -> None:
+    url = postgres.fresh("zombie")
+    dead, successor = (TableSink(url, "public", "{query}", "c") for _ in range(2))
+    assert dead.connect() == -1
+    first = batch(tmp_path, 0, pa.table({"n": [1]}), "q")
+    assert successor.connect() == -1
+    successor.publish(first)
+    with pytest.raises(Away, match="another process has published batch 0"):
+        dead.publish(first)
+    assert dead.connect() == 0
+    assert asked(url, "SELECT n FROM q") == [(1,)]
+
+
+def test_long_names_stay_apart(postgres: Server, tmp_path: Path) -> None:
+    url = postgres.fresh("names")
+    sink = TableSink(url, "public", "{query}", "c")
+    sink.connect()
+    long = "ü" * 60
+    for number in range(2):
+        column = pa.table({f"{long}{number}": [number], f"{long}x": [7]})
+        sink.publish(batch(tmp_path, number, column, f"{long}{number}"))
+    tables = asked(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+    assert len(tables) == 3
+
+
+def test_a_server_that_is_not_there_is_away() -> None:
+    with pytest.raises(Away):
+        TableSink("postgresql://127.0.0.1:1/none", "public", "{query}", "c").connect()
