@@ -17,7 +17,7 @@ from jobs.cli.last_words import tell
 from jobs.cli.options import MEMORY, STATE, Parser, add_test_options, count, duration_us, tasks, weight
 from jobs.cli.replay_options import add_replay_options
 from jobs.cli.told_by_spark import refusal
-from jobs.sinks.connector import sink_connectors
+from jobs.sinks.configured import add_sink_options
 from optimizer.algebra.errors import Infeasible, InputError
 from optimizer.algebra.settings import size
 
@@ -111,8 +111,7 @@ def _parser() -> Parser:
     running.add_argument(
         "--out", type=Path, metavar="DIR", help="also write results and dead letters as Parquet"
     )
-    for sink in sink_connectors():
-        sink.add_options(running)
+    add_sink_options(running)
     running.add_argument(
         "--most-unpublished", type=count, metavar="N",
         default=os.environ.get("MILLRACE_KAFKA_MOST_UNPUBLISHED") or "10000",

@@ -32,6 +32,20 @@ _Table: TypeAlias = Annotated[str, _pattern("Results also go to tables of Postgr
 _Iceberg: TypeAlias = Annotated[str, _pattern("Results also go to Iceberg tables", "millrace.{query}")]
 
 
+def _queries(where: str) -> object:
+    return Field(
+        title=f"Queries whose results go to {where}",
+        max_length=1000,
+        pattern=r"[^\s,]",
+        json_schema_extra={"x-expected": "names of queries, comma-separated, * in them for anything"},
+    )
+
+
+_TopicQueries: TypeAlias = Annotated[str, _queries("topics")]
+_TableQueries: TypeAlias = Annotated[str, _queries("tables of PostgreSQL")]
+_IcebergQueries: TypeAlias = Annotated[str, _queries("Iceberg tables")]
+
+
 @pydantic.dataclasses.dataclass(frozen=True, slots=True, config=SETTINGS)
 class JobSettings(Settings):
     """How a running job works; the same options as of `python -m jobs run`.
@@ -52,21 +66,33 @@ class JobSettings(Settings):
     """Statistics are evaluated once for so many batches, and the plan may change then."""
     results_topic: _Topic = ""
     """The topics' names in the deployment's Kafka cluster; {query} is the query's name."""
+    results_topic_queries: _TopicQueries = "*"
+    """Names of queries, comma-separated, * in them for anything; the results of others go to no topic."""
     results_table: _Table = ""
     """SCHEMA.NAME of tables in the deployment's database for results; {query} is the query's name."""
+    results_table_queries: _TableQueries = "*"
+    """Names of queries, comma-separated, * in them for anything; the results of others go to no table."""
     results_iceberg: _Iceberg = ""
     """NAMESPACE.NAME of tables in the deployment's Iceberg catalog; {query} is the query's name."""
+    results_iceberg_queries: _IcebergQueries = "*"
+    """Names of queries, comma-separated, * in them for anything; the results of others go to no table."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """What the command line of the job says of them."""
         sinks = (
-            ("--results-topic", self.results_topic),
-            ("--results-table", self.results_table),
-            ("--results-iceberg", self.results_iceberg),
+            ("--results-topic", self.results_topic, self.results_topic_queries),
+            ("--results-table", self.results_table, self.results_table_queries),
+            ("--results-iceberg", self.results_iceberg, self.results_iceberg_queries),
         )
         return (
             *("--trigger-ms", str(self.trigger_ms), "--batch-rows", str(self.batch_rows)),
             *("--idle-timeout", f"{self.idle_timeout_s} seconds", "--epoch-batches", str(self.epoch_batches)),
-            *(word for option, pattern in sinks if pattern for word in (option, pattern)),
+            *(
+                word
+                for option, pattern, queries in sinks
+                for name, value, usual in ((option, pattern, ""), (f"{option}-queries", queries, "*"))
+                if value != usual
+                for word in (name, value)
+            ),
         )

@@ -53,7 +53,7 @@ from jobs.reconfigure.admission import check_usable
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity, read_identity
 from jobs.recovery.lock import hold
 from jobs.shapes.live import LiveShapes, shape_labels
-from jobs.sinks.connector import open_sinks
+from jobs.sinks.configured import open_sinks
 from jobs.sinks.outbox import Outbox
 from jobs.sinks.publisher import Publisher
 from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail

@@ -1,26 +1,18 @@
-"""Sinks beside result files: what each has to say, and where they are found.
+"""Sinks beside result files: what each has to say.
 
 A sink is one module with a `SINK`, which adds its options to `python -m jobs run` and, if they ask for it,
-opens a `Sink`.
+opens a `Sink`. `jobs.sinks.configured` finds them.
 """
 
 from __future__ import annotations
 
 import argparse
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, Protocol
 from urllib.parse import unquote
-
-SINKS: Mapping[str, str] = {
-    "kafka": "jobs.sinks.kafka.connector",
-    "postgres": "jobs.sinks.postgres.connector",
-    "iceberg": "jobs.sinks.iceberg.connector",
-}
-"""By name the module of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +61,13 @@ class SinkConnector(ABC):
         """
 
     def wanted(self, given: argparse.Namespace) -> bool:
-        return getattr(given, self.option.lstrip("-").replace("-", "_")) is not None
+        return said(given, self.option) is not None
 
 
-def sink_connectors() -> Iterator[SinkConnector]:
-    """Every kind of sink, in the order of `SINKS`."""
-    for module in SINKS.values():
-        found: SinkConnector = import_module(module).SINK
-        yield found
-
-
-def open_sinks(given: argparse.Namespace, identity: str) -> dict[str, Sink]:
-    """The sinks that the options ask for, by name. Raises `InputError`."""
-    connectors = {name: import_module(module).SINK for name, module in SINKS.items()}
-    return {name: one.open(given, identity) for name, one in connectors.items() if one.wanted(given)}
+def said(given: argparse.Namespace, option: str) -> str | None:
+    """What the command line says of an option."""
+    found: str | None = getattr(given, option.lstrip("-").replace("-", "_"))
+    return found
 
 
 def query_of(file: Path) -> str:

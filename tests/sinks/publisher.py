@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jobs.recovery.manifest import BatchFigures, Manifest, OutputFile
-from jobs.sinks.connector import SINKS, BatchResults, Sink, SinkConnector
+from jobs.sinks.configured import SINKS
+from jobs.sinks.connector import BatchResults, Sink, SinkConnector
 from jobs.sinks.outbox import Outbox
 from jobs.sinks.publisher import Publisher
 

@@ -22,7 +22,9 @@ def live(tmp_path: Path) -> Iterator[Live]:
     (tmp_path / "redis").mkdir()
     server = RedisServer(tmp_path / "redis")
     server.start()
-    running = Live(server.port, tmp_path, write_live_workload(tmp_path / "workload", {"two": QUERY}))
+    running = Live(
+        server.port, tmp_path, write_live_workload(tmp_path / "workload", {"two": QUERY, "three": QUERY})
+    )
     yield running
     running.close()
     server.stop()
@@ -35,7 +37,8 @@ def test_both_have_every_result_once(
     for name, value in {**catalog, "MILLRACE_POSTGRES_RESULTS_URL": url}.items():
         monkeypatch.setenv(name, value)
     options = ["--batch-rows", "60", "--results-table", "{query}", "--results-iceberg", "live.{query}"]
-    graph = live.graph("ilp", "two")
+    options += ["--results-iceberg-queries", "tw*"]
+    graph = live.graph("ilp", "two", "three")
     live.start("1", "p", graph, files=False, options=options)
     live.produce(120, "rs")
     live.wait_for(lambda event: event.type == "batch" and bool(event.queries))
@@ -48,7 +51,10 @@ def test_both_have_every_result_once(
     expected = live.expected("two")
     assert expected
     with psycopg.connect(url) as connection:
-        assert sorted(connection.execute("SELECT rn, sn FROM two").fetchall()) == expected
+        for query in ("two", "three"):
+            assert sorted(connection.execute(f"SELECT rn, sn FROM {query}").fetchall()) == expected
     properties = {name.rpartition("__")[2].lower(): value for name, value in catalog.items() if "__" in name}
-    rows = load_catalog("lake", **properties).load_table("live.two").scan().to_arrow().to_pylist()
+    lake = load_catalog("lake", **properties)
+    assert lake.list_tables("live") == [("live", "two")]
+    rows = lake.load_table("live.two").scan().to_arrow().to_pylist()
     assert sorted((row["rn"], row["sn"]) for row in rows) == expected

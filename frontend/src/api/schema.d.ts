@@ -1184,17 +1184,35 @@ export interface components {
              */
             results_iceberg: string;
             /**
+             * Queries whose results go to Iceberg tables
+             * @description Names of queries, comma-separated, * in them for anything; the results of others go to no table.
+             * @default *
+             */
+            results_iceberg_queries: string;
+            /**
              * Results also go to tables of PostgreSQL
              * @description SCHEMA.NAME of tables in the deployment's database for results; {query} is the query's name.
              * @default
              */
             results_table: string;
             /**
+             * Queries whose results go to tables of PostgreSQL
+             * @description Names of queries, comma-separated, * in them for anything; the results of others go to no table.
+             * @default *
+             */
+            results_table_queries: string;
+            /**
              * Results also go to topics
              * @description The topics' names in the deployment's Kafka cluster; {query} is the query's name.
              * @default
              */
             results_topic: string;
+            /**
+             * Queries whose results go to topics
+             * @description Names of queries, comma-separated, * in them for anything; the results of others go to no topic.
+             * @default *
+             */
+            results_topic_queries: string;
             /**
              * Least time between batches, ms
              * @description A batch begins so long after the one before it; less means results sooner and more work per tuple.

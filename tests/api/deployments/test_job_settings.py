@@ -23,8 +23,11 @@ OTHER = JobSettings(
     idle_timeout_s=2.5,
     epoch_batches=40,
     results_topic="t.{query}",
+    results_topic_queries="late_*",
     results_table="s.{query}",
+    results_table_queries="a,b",
     results_iceberg="n.{query}",
+    results_iceberg_queries="c",
 )
 """Of every setting a value that is not its default."""
 
@@ -47,6 +50,7 @@ def test_settings_are_options_of_the_command_with_its_defaults() -> None:
     expected = {
         **{"trigger_ms": 150, "batch_rows": 5000, "idle_timeout": 2_500_000, "epoch_batches": 40},
         **{"results_topic": "t.{query}", "results_table": "s.{query}", "results_iceberg": "n.{query}"},
+        **{"results_topic_queries": "late_*", "results_table_queries": "a,b", "results_iceberg_queries": "c"},
     }
     assert differing == expected
     assert len(expected) == len(fields(JobSettings))
@@ -94,6 +98,7 @@ def test_what_runs_has_what_it_was_launched_with(as_operator: Client, topology: 
         ({"batch_rows": 10**9}, "1000000000 instead of a whole number from 100 to"),
         ({"idle_timeout_s": 0}, "0 instead of a number"),
         ({"epoch_batches": 2.5}, "2.5 instead of a whole number"),
+        ({"results_table_queries": " , "}, "instead of names of queries, comma-separated"),
     ],
 )
 def test_a_setting_that_cannot_be_is_named(

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from jobs.recovery.manifest import BatchFigures, Manifest, OutputFile
+from jobs.sinks.choice import ChosenQueries, QueryChoice
 from jobs.sinks.connector import BatchResults, Sink, query_of
 from jobs.sinks.outbox import Outbox
 from jobs.sinks.publisher import Publisher
 from jobs.sources.connector import Away
+from optimizer.algebra.errors import InputError
 
 PATIENCE_S = 60.0
 
@@ -155,3 +158,26 @@ def test_a_sink_that_is_new_begins_behind_what_the_others_had(tmp_path: Path) ->
     assert publisher.error is None
     assert old.lines() == ["0 a b [0]", "1 a b [1]"]
     assert new.lines() == ["1 a b [1]"]
+
+
+def test_a_sink_gets_the_results_of_chosen_queries_only(tmp_path: Path) -> None:
+    """Batches without any are none for it, and hold nothing up."""
+    whole, part, none = (Lines(tmp_path / name) for name in ("whole", "part", "none"))
+    sinks: dict[str, Sink] = {
+        "whole": ChosenQueries(whole, QueryChoice.of("--x", "*")),
+        "part": ChosenQueries(part, QueryChoice.of("--x", "other, a ?")),
+        "none": ChosenQueries(none, QueryChoice.of("--x", "other")),
+    }
+    publisher = publisher_of(sinks, tmp_path, passing=True, most=10)
+    publisher.start(None)
+    for batch in range(2):
+        publisher.add(manifest(tmp_path, batch))
+    finish(publisher)
+    assert whole.lines() == part.lines() == ["0 a b [0]", "1 a b [1]"]
+    assert not none.lines()
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_a_choice_of_no_query_is_refused() -> None:
+    with pytest.raises(InputError, match="names of queries"):
+        QueryChoice.of("--results-table-queries", " ,")

@@ -1,0 +1,56 @@
+"""Which queries' results a sink gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from jobs.sinks.connector import BatchResults, Sink, query_of
+from optimizer.algebra.errors import InputError, Place
+
+EVERY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryChoice:
+    """Names of queries, with `*` in them for anything.
+
+    >>> choice = QueryChoice.of("--results-table-queries", "late_*, totals")
+    >>> choice.includes("late_departures"), choice.includes("arrivals")
+    (True, False)
+    """
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, option: str, text: str) -> QueryChoice:
+        """What an option says, comma-separated. Raises `InputError` if it names nothing."""
+        names = tuple(name.strip() for name in text.split(",") if name.strip())
+        if not names:
+            expected = "names of queries, comma-separated, * in them for anything"
+            raise InputError("bad-option", Place("command line", path=option), text or "nothing", expected)
+        return cls(names)
+
+    def includes(self, query: str) -> bool:
+        """True if a query's results go to the sink."""
+        return any(fnmatchcase(query, name) for name in self.names)
+
+
+class ChosenQueries:
+    """A sink that gets the results of chosen queries only.
+
+    A batch without any is none for it. What it had before stays when the choice changes; a query that is
+    chosen later begins with the batches that are then still to be published.
+    """
+
+    def __init__(self, sink: Sink, choice: QueryChoice) -> None:
+        self._sink = sink
+        self._choice = choice
+
+    def connect(self) -> int:
+        return self._sink.connect()
+
+    def publish(self, results: BatchResults) -> None:
+        files = tuple(file for file in results.files if self._choice.includes(query_of(file)))
+        if files:
+            self._sink.publish(replace(results, files=files))
