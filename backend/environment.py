@@ -34,7 +34,7 @@ MILLRACE_MAX_COMBINATIONS   a query one of whose steps makes more in one batch a
                             once (5e6); bounds the memory of a batch
 MILLRACE_KAFKA_SERVERS      brokers that streams may be read from, HOST:PORT (none); how to log in, and the
                             other MILLRACE_KAFKA_ settings, are in docs/guide/kafka.md
-MILLRACE_POSTGRES_RESULTS_URL, MILLRACE_ICEBERG_CATALOG
+MILLRACE_POSTGRES_RESULTS_URL, MILLRACE_ICEBERG_CATALOG, MILLRACE_RESULTS_WEBHOOK_SECRET
                             where results may go, too (docs/guide/sinks.md)
 MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)
 MILLRACE_STATE              a URL under which they keep their stores (their checkpoints;
@@ -46,8 +46,9 @@ MILLRACE_METRICS_TOKEN      lets Prometheus read /metrics; without it only opera
 MILLRACE_METRICS_PORT       where a Celery worker offers its own metrics (0: nowhere)
 MILLRACE_LOG_FORMAT         line or json (line)
 MILLRACE_LOG_LEVEL          INFO
-MILLRACE_WEBHOOK_HOSTS      hosts that alerts are posted to, comma-separated, * in them (any public one)
-MILLRACE_WEBHOOK_PRIVATE    1 lets alerts be posted to private addresses
+MILLRACE_WEBHOOK_HOSTS      hosts that alerts and results are posted to, comma-separated, * in them
+                            (any public one)
+MILLRACE_WEBHOOK_PRIVATE    1 lets them be posted to private addresses
 MILLRACE_WEBHOOK_CA         a file of further certificate authorities that webhooks may have (PEM)
 MILLRACE_EMAIL              smtp://user:password@host:587?tls=1, smtps://... or file:///folder; without it,
                             no e-mail
@@ -193,7 +194,10 @@ MILLRACE_TASK_SECONDS = _number("MILLRACE_TASK_SECONDS", 300.0, least=1.0)
 MILLRACE_METRICS_TOKEN = os.environ.get("MILLRACE_METRICS_TOKEN", "")
 MILLRACE_METRICS_PORT = _number("MILLRACE_METRICS_PORT", 0.0, least=0.0)
 MILLRACE_LOG_FORMAT = os.environ.get("MILLRACE_LOG_FORMAT", "line")
-_RESULTS = ("MILLRACE_KAFKA_SERVERS", "MILLRACE_POSTGRES_RESULTS_URL", "MILLRACE_ICEBERG_CATALOG")
+_RESULTS = (
+    *("MILLRACE_KAFKA_SERVERS", "MILLRACE_POSTGRES_RESULTS_URL", "MILLRACE_ICEBERG_CATALOG"),
+    "MILLRACE_RESULTS_WEBHOOK_SECRET",
+)
 MILLRACE_RESULT_SERVERS = tuple(name for name in _RESULTS if os.environ.get(name, "").strip())
 MILLRACE_MASTER = os.environ.get("MILLRACE_MASTER", "")
 MILLRACE_STATE = os.environ.get("MILLRACE_STATE", "")

@@ -17,6 +17,7 @@ from backend.alerts.models import Alert, AlertRule, Channel, Delivery, Kind
 from backend.errors import Conflict, InputErrors
 from backend.streams.actions import team_to_give
 from backend.topologies.models import Topology
+from jobs.protocol.webhooks import NotAllowed
 from optimizer.algebra.errors import InputError, Place
 
 BETWEEN_TESTS = timedelta(seconds=10)
@@ -43,7 +44,7 @@ class RuleSpec:
         if self.channel == Channel.WEBHOOK:
             try:
                 webhooks.check(self.target)
-            except webhooks.NotAllowed as error:
+            except NotAllowed as error:
                 expected = "a URL that this installation posts to"
                 raise InputErrors([InputError("bad-target", place, str(error), expected)]) from error
         elif not settings.MILLRACE_EMAIL:

@@ -12,6 +12,7 @@ from django.db.models import F
 
 from backend.alerts import webhooks
 from backend.alerts.models import Channel, Delivery
+from jobs.protocol.webhooks import NotAllowed, NotDelivered
 
 MOST_ATTEMPTS = 6
 FIRST_WAIT = timedelta(seconds=10)
@@ -42,10 +43,10 @@ def attempt(delivery_id: int, now: datetime) -> timedelta | None:
         return None
     try:
         _send(delivery, now)
-    except webhooks.NotAllowed as error:
+    except NotAllowed as error:
         row.update(state=Delivery.State.FAILED, error=str(error))
         return None
-    except (webhooks.NotDelivered, smtplib.SMTPException, OSError) as error:
+    except (NotDelivered, smtplib.SMTPException, OSError) as error:
         if delivery.attempts + 1 >= MOST_ATTEMPTS:
             row.update(state=Delivery.State.FAILED, error=str(error))
             return None

@@ -7,9 +7,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
+from backend.alerts import webhooks
 from backend.errors import Conflict, Forbidden
 from backend.topologies.job_settings import SERVERS, JobSettings
 from backend.topologies.models import AuditEntry, Topology
+from jobs.protocol.webhooks import NotAllowed
 
 
 def set_job(account: User, topology: Topology, wanted: JobSettings) -> None:
@@ -25,15 +27,20 @@ def set_job(account: User, topology: Topology, wanted: JobSettings) -> None:
 
     Raises:
         Forbidden: the account is no operator.
-        Conflict: results are to go to servers that this deployment does not name.
+        Conflict: results are to go to servers that this deployment does not name, or may not post to.
     """
     if not is_operator(account):
         raise Forbidden("operators-only", f"only operators set how the job of {topology} works")
     document = wanted.document()
     for setting, server in SERVERS.items():
         if document[setting] and server not in settings.MILLRACE_RESULT_SERVERS:
-            detail = f"{setting}: this deployment names no server for it; set {server} (docs/guide/sinks.md)"
+            detail = f"{setting}: this deployment is not set up for it; set {server} (docs/guide/sinks.md)"
             raise Conflict("no-server", detail)
+    if wanted.results_webhook:
+        try:
+            webhooks.check(wanted.results_webhook)
+        except NotAllowed as error:
+            raise Conflict("not-allowed", f"results_webhook: {error}") from error
     said = wanted.changes(topology.job_settings)
     if said:
         with transaction.atomic():

@@ -14,8 +14,9 @@ SERVERS: Mapping[str, str] = {
     "results_topic": "MILLRACE_KAFKA_SERVERS",
     "results_table": "MILLRACE_POSTGRES_RESULTS_URL",
     "results_iceberg": "MILLRACE_ICEBERG_CATALOG",
+    "results_webhook": "MILLRACE_RESULTS_WEBHOOK_SECRET",
 }
-"""By setting, the variable of the environment that says where such results go: it may hold a password."""
+"""By setting, the variable of the environment without which such results cannot go: it may be secret."""
 
 
 def _pattern(title: str, example: str) -> object:
@@ -41,9 +42,19 @@ def _queries(where: str) -> object:
     )
 
 
+_Webhook: TypeAlias = Annotated[
+    str,
+    Field(
+        title="Results are also posted to",
+        max_length=500,
+        pattern=r"^(https?://\S+)?$",
+        json_schema_extra={"x-expected": "an address such as https://example.org/hook, or nothing"},
+    ),
+]
 _TopicQueries: TypeAlias = Annotated[str, _queries("topics")]
 _TableQueries: TypeAlias = Annotated[str, _queries("tables of PostgreSQL")]
 _IcebergQueries: TypeAlias = Annotated[str, _queries("Iceberg tables")]
+_WebhookQueries: TypeAlias = Annotated[str, _queries("that address")]
 
 
 @pydantic.dataclasses.dataclass(frozen=True, slots=True, config=SETTINGS)
@@ -76,6 +87,10 @@ class JobSettings(Settings):
     """NAMESPACE.NAME of tables in the deployment's Iceberg catalog; {query} is the query's name."""
     results_iceberg_queries: _IcebergQueries = "*"
     """Names of queries, comma-separated, * in them for anything; the results of others go to no table."""
+    results_webhook: _Webhook = ""
+    """The address that signed requests with results go to; the deployment's rule of addresses holds."""
+    results_webhook_queries: _WebhookQueries = "*"
+    """Names of queries, comma-separated, * in them for anything; the results of others are not posted."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -84,6 +99,7 @@ class JobSettings(Settings):
             ("--results-topic", self.results_topic, self.results_topic_queries),
             ("--results-table", self.results_table, self.results_table_queries),
             ("--results-iceberg", self.results_iceberg, self.results_iceberg_queries),
+            ("--results-webhook", self.results_webhook, self.results_webhook_queries),
         )
         return (
             *("--trigger-ms", str(self.trigger_ms), "--batch-rows", str(self.batch_rows)),

@@ -1,6 +1,6 @@
 """Typed, versioned messages of the control plane.
 
-Nothing else of `jobs` is known to `backend`.
+Nothing else of `jobs` is known to `backend`. Beside them: posting webhooks, which both do.
 
 A topology has two Redis streams. The backend writes `control` messages, the job writes
 `events`. Each entry has one field, `message`, holding the JSON of one model below. Losing

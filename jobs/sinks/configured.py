@@ -13,6 +13,7 @@ SINKS: Mapping[str, str] = {
     "kafka": "jobs.sinks.kafka.connector",
     "postgres": "jobs.sinks.postgres.connector",
     "iceberg": "jobs.sinks.iceberg.connector",
+    "webhook": "jobs.sinks.webhook.connector",
 }
 """By name the module of each."""
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import argparse
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
 from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,13 @@ class BatchResults:
     """Result files; `query_of` says whose each is."""
     complete_since_us: Mapping[str, int]
     """By query, since which event time of their newest tuples results are all there; absent if all are."""
+
+    def by_query(self) -> dict[str, list[Path]]:
+        """Each query's files."""
+        found: dict[str, list[Path]] = {}
+        for file in self.files:
+            found.setdefault(query_of(file), []).append(file)
+        return found
 
 
 class Sink(Protocol):
@@ -68,6 +78,11 @@ def said(given: argparse.Namespace, option: str) -> str | None:
     """What the command line says of an option."""
     found: str | None = getattr(given, option.lstrip("-").replace("-", "_"))
     return found
+
+
+def read_results(files: Iterable[Path]) -> pa.Table:
+    """The results in files of one query."""
+    return pa.concat_tables([pq.read_table(file, partitioning=None) for file in files])
 
 
 def query_of(file: Path) -> str:

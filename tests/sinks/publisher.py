@@ -76,6 +76,10 @@ def _stop_before_commits() -> None:
         from adbc_driver_postgresql import dbapi
 
         dbapi.Connection.commit = lambda _: _reach("sent")  # type: ignore[method-assign]
+    elif sys.argv[1] == "webhook":
+        from jobs.sinks.webhook import posts
+
+        posts.write_durably = lambda *_: _reach("sent")  # type: ignore[assignment]
     else:
         from pyiceberg.catalog.sql import SqlCatalog
 
@@ -98,7 +102,8 @@ def main(name: str, pattern: str, checkpoint: Path) -> None:
     connector: SinkConnector = import_module(SINKS[name]).SINK
     parser = argparse.ArgumentParser()
     connector.add_options(parser)
-    sink = connector.open(parser.parse_args([connector.option, pattern]), checkpoint.name)
+    given = parser.parse_args([connector.option, pattern], argparse.Namespace(checkpoint=checkpoint))
+    sink = connector.open(given, checkpoint.name)
     sinks = {name: _Watched(sink)}
     results = Publisher(sinks, _WatchedOutbox(checkpoint, output, True, sinks), most=10)
     if begun:

@@ -15,6 +15,7 @@ from pyiceberg.catalog import load_catalog
 
 from tests.postgres.conftest import Server
 from tests.sinks.publisher import BATCHES, POINTS, ROWS
+from tests.sinks.receiver import SECRET, receiving
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERYTHING = list(range(BATCHES * ROWS))
@@ -52,3 +53,16 @@ def test_an_iceberg_table_has_every_result_once(catalog: dict[str, str], tmp_pat
     assert sorted(table.scan().to_arrow().column("n").to_pylist()) == EVERYTHING
     snapshots = [one.summary for one in table.snapshots()]
     assert [one["millrace.batch"] for one in snapshots if one is not None] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_receiver_of_webhooks_knows_what_comes_again(tmp_path: Path, point: str) -> None:
+    with receiving() as receiver:
+        more = {"MILLRACE_RESULTS_WEBHOOK_SECRET": SECRET, "MILLRACE_WEBHOOK_PRIVATE": "1"}
+        publish_twice(tmp_path / "checkpoint", "webhook", receiver.url, point, more)
+    bodies = list(receiver.taken.values())
+    assert [body["batch"] for body in bodies] == [0, 1, 2]
+    assert [row["n"] for body in bodies for row in body["results"]] == EVERYTHING
+    # Only what the receiver had taken when nobody had written that yet.
+    again = len(receiver.keys) - len(receiver.taken)
+    assert again == (1 if point == "sent" else 0)

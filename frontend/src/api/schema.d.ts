@@ -1214,6 +1214,18 @@ export interface components {
              */
             results_topic_queries: string;
             /**
+             * Results are also posted to
+             * @description The address that signed requests with results go to; the deployment's rule of addresses holds.
+             * @default
+             */
+            results_webhook: string;
+            /**
+             * Queries whose results go to that address
+             * @description Names of queries, comma-separated, * in them for anything; the results of others are not posted.
+             * @default *
+             */
+            results_webhook_queries: string;
+            /**
              * Least time between batches, ms
              * @description A batch begins so long after the one before it; less means results sooner and more work per tuple.
              * @default 500

@@ -9,7 +9,6 @@ the newest state of the table: two processes of one checkpoint, one of them take
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -17,12 +16,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import NoSuchTableError, TableAlreadyExistsError
 from pyiceberg.table import Table
 
-from jobs.sinks.connector import BatchResults, query_of
+from jobs.sinks.connector import BatchResults, read_results
 from jobs.sinks.pattern import PLACEHOLDER, digest, shortened
 from jobs.sources.connector import Away
 
@@ -83,10 +81,7 @@ class SnapshotSink:
     @_away()
     def publish(self, results: BatchResults) -> None:
         """One snapshot per query; a query whose table has the batch is left alone."""
-        by_query: dict[str, list[Path]] = defaultdict(list)
-        for file in results.files:
-            by_query[query_of(file)].append(file)
-        for query, files in by_query.items():
+        for query, files in results.by_query().items():
             self._append(query, files, results)
 
     def _append(self, query: str, files: list[Path], results: BatchResults) -> None:
@@ -94,7 +89,7 @@ class SnapshotSink:
         there = self._table(named)
         if there is not None and int(there.properties.get(self._property, _NOTHING)) >= results.batch:
             return
-        rows = as_iceberg(pa.concat_tables([pq.read_table(file, partitioning=None) for file in files]))
+        rows = as_iceberg(read_results(files))
         table = self._fitting(named, there, rows.schema, results.batch)
         since = results.complete_since_us.get(query)
         said = {

@@ -8,16 +8,13 @@ that row, and the second finds its batch there.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import adbc_driver_postgresql.dbapi as postgres
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from jobs.sinks.connector import BatchResults, query_of
+from jobs.sinks.connector import BatchResults, read_results
 from jobs.sinks.pattern import PLACEHOLDER, shortened
 from jobs.sinks.postgres.columns import BATCH, LONGEST_NAME, column_types, copied, inserted
 from jobs.sources.connector import Away
@@ -82,9 +79,8 @@ class TableSink:
             with connection.cursor() as cursor:
                 if not self._first(cursor, results.batch):
                     raise Away(f"another process has published batch {results.batch}")
-                for query, files in _by_query(results.files).items():
-                    table = pa.concat_tables([pq.read_table(file, partitioning=None) for file in files])
-                    self._append(cursor, query, table, results.batch)
+                for query, files in results.by_query().items():
+                    self._append(cursor, query, read_results(files), results.batch)
             connection.commit()
         except BaseException:
             with suppress(postgres.Error):
@@ -140,13 +136,6 @@ class TableSink:
 
     def _named(self, table: str) -> str:
         return f"{_quoted(self._schema)}.{_quoted(table)}"
-
-
-def _by_query(files: tuple[Path, ...]) -> dict[str, list[Path]]:
-    found: dict[str, list[Path]] = defaultdict(list)
-    for file in files:
-        found[query_of(file)].append(file)
-    return found
 
 
 def _quoted(name: str) -> str:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from backend.alerts import webhooks
-from backend.alerts.addresses import is_public
+from jobs.protocol import webhooks as protocol
+from jobs.protocol.addresses import is_public
 
 # IANA's names, as its registries have them; written anew here, so that a slip in the product's list shows.
 REGISTRY = {
@@ -160,7 +161,7 @@ def test_no_way_of_writing_it_gets_through(host: str, settings: Settings) -> Non
     with socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True) as listener:
         listener.settimeout(0.05)
         port = listener.getsockname()[1]
-        with pytest.raises((webhooks.NotAllowed, webhooks.NotDelivered)) as refused:
+        with pytest.raises((protocol.NotAllowed, protocol.NotDelivered)) as refused:
             webhooks.post(f"http://{host}:{port}/", b"{}", "secret")
         assert "does not take it" not in str(refused.value)
         with pytest.raises(TimeoutError):
@@ -179,7 +180,7 @@ def test_a_name_is_as_private_as_its_most_private_address(
         ]
 
     monkeypatch.setattr(socket, "getaddrinfo", answer)
-    with pytest.raises(webhooks.NotAllowed, match="no public address"):
+    with pytest.raises(protocol.NotAllowed, match="no public address"):
         webhooks.post("http://example.org/", b"{}", "secret")
 
 

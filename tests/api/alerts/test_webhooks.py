@@ -13,6 +13,7 @@ import trustme
 from pytest_django import Settings
 
 from backend.alerts import webhooks
+from jobs.protocol import webhooks as protocol
 from tests.api.alerts.conftest import Receiver
 
 
@@ -20,13 +21,13 @@ def test_a_message_is_signed(receiver: Receiver) -> None:
     webhooks.post(receiver.url, b'{"a": 1}', "secret")
     assert receiver.documents == [{"a": 1}]
     expected = hmac.new(b"secret", b'{"a": 1}', hashlib.sha256).hexdigest()
-    assert receiver.headers[0][webhooks.SIGNATURE] == f"sha256={expected}"
+    assert receiver.headers[0][protocol.SIGNATURE] == f"sha256={expected}"
 
 
 @pytest.mark.parametrize("status", [302, 404, 500])
 def test_only_2xx_is_delivered_and_no_redirect_is_followed(receiver: Receiver, status: int) -> None:
     receiver.status = status
-    with pytest.raises(webhooks.NotDelivered, match=str(status)):
+    with pytest.raises(protocol.NotDelivered, match=str(status)):
         webhooks.post(receiver.url, b"{}", "secret")
     assert len(receiver.bodies) == 1
 
@@ -53,10 +54,10 @@ def test_only_2xx_is_delivered_and_no_redirect_is_followed(receiver: Receiver, s
 def test_private_addresses_are_refused(address: str, receiver: Receiver, settings: Settings) -> None:
     settings.MILLRACE_WEBHOOK_PRIVATE = False
     host = f"[{address}]" if ":" in address else address
-    with pytest.raises(webhooks.NotAllowed, match="no public address"):
+    with pytest.raises(protocol.NotAllowed, match="no public address"):
         webhooks.post(f"http://{host}:9/", b"{}", "secret")
     for spelling in ("localhost", "127.1", "2130706433", "0x7f.1"):
-        with pytest.raises((webhooks.NotAllowed, webhooks.NotDelivered)):
+        with pytest.raises((protocol.NotAllowed, protocol.NotDelivered)):
             webhooks.post(receiver.url.replace("127.0.0.1", spelling), b"{}", "secret")
     assert receiver.bodies == []
 
@@ -69,7 +70,7 @@ def test_one_private_address_among_public_ones_is_enough(
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ("1.1.1.1", "127.0.0.1")
     ]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
-    with pytest.raises(webhooks.NotAllowed, match=r"127\.0\.0\.1"):
+    with pytest.raises(protocol.NotAllowed, match=r"127\.0\.0\.1"):
         webhooks.post(receiver.url.replace("127.0.0.1", "example.org"), b"{}", "secret")
 
 
@@ -98,7 +99,7 @@ def test_hosts_can_be_listed(settings: Settings) -> None:
         "https://a.example.org.evil.test",
         "https://hooks.example.com.evil.test",
     ):
-        with pytest.raises(webhooks.NotAllowed, match="MILLRACE_WEBHOOK_HOSTS"):
+        with pytest.raises(protocol.NotAllowed, match="MILLRACE_WEBHOOK_HOSTS"):
             webhooks.check(url)
 
 
@@ -108,14 +109,14 @@ NO_ASCII = ("https://a.org/höhe", "https://exämple.org/", "https://a.org/a b",
 
 @pytest.mark.parametrize("url", [*NO_ADDRESS, *NO_ASCII, "http://a.org:x", "http://[", "http://a.org:0"])
 def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(webhooks.NotAllowed):
+    with pytest.raises(protocol.NotAllowed):
         webhooks.check(url)
 
 
 def test_a_receiver_over_tls_is_trusted_if_its_authority_is(
     secure_receiver: Receiver, authority: trustme.CA, settings: Settings, tmp_path: Path
 ) -> None:
-    with pytest.raises(webhooks.NotDelivered, match="certificate verify failed"):
+    with pytest.raises(protocol.NotDelivered, match="certificate verify failed"):
         webhooks.post(secure_receiver.url, b"{}", "secret")
     bundle = tmp_path / "authorities.pem"
     authority.cert_pem.write_to_path(bundle)
@@ -123,7 +124,7 @@ def test_a_receiver_over_tls_is_trusted_if_its_authority_is(
     webhooks.post(secure_receiver.url, b'{"a": 1}', "secret")
     assert secure_receiver.documents == [{"a": 1}]
     # The certificate is for localhost, not for whoever else has that address.
-    with pytest.raises(webhooks.NotDelivered, match="certificate verify failed"):
+    with pytest.raises(protocol.NotDelivered, match="certificate verify failed"):
         webhooks.post(secure_receiver.url.replace("localhost", "127.0.0.1"), b"{}", "secret")
     assert len(secure_receiver.bodies) == 1
 
@@ -131,7 +132,7 @@ def test_a_receiver_over_tls_is_trusted_if_its_authority_is(
 def test_a_receiver_that_drips_is_broken_off(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     """Each byte comes in time, the answer never does."""
     settings.MILLRACE_WEBHOOK_PRIVATE = True
-    monkeypatch.setattr(webhooks, "DEADLINE_SECONDS", 0.3)
+    monkeypatch.setattr(protocol, "DEADLINE_SECONDS", 0.3)
     left = threading.Event()
 
     def drip() -> None:
@@ -147,7 +148,7 @@ def test_a_receiver_that_drips_is_broken_off(monkeypatch: pytest.MonkeyPatch, se
         thread = threading.Thread(target=drip)
         thread.start()
         try:
-            with pytest.raises(webhooks.NotDelivered):
+            with pytest.raises(protocol.NotDelivered):
                 webhooks.post(f"http://127.0.0.1:{listener.getsockname()[1]}/", b"{}", "secret")
         finally:
             left.set()

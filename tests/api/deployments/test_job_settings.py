@@ -28,6 +28,8 @@ OTHER = JobSettings(
     results_table_queries="a,b",
     results_iceberg="n.{query}",
     results_iceberg_queries="c",
+    results_webhook="https://example.org/hook",
+    results_webhook_queries="d",
 )
 """Of every setting a value that is not its default."""
 
@@ -51,6 +53,7 @@ def test_settings_are_options_of_the_command_with_its_defaults() -> None:
         **{"trigger_ms": 150, "batch_rows": 5000, "idle_timeout": 2_500_000, "epoch_batches": 40},
         **{"results_topic": "t.{query}", "results_table": "s.{query}", "results_iceberg": "n.{query}"},
         **{"results_topic_queries": "late_*", "results_table_queries": "a,b", "results_iceberg_queries": "c"},
+        **{"results_webhook": "https://example.org/hook", "results_webhook_queries": "d"},
     }
     assert differing == expected
     assert len(expected) == len(fields(JobSettings))
@@ -121,4 +124,10 @@ def test_results_go_to_servers_that_there_are(as_operator: Client, topology: Top
     refused = ask(as_operator, results_table="public.{query}")
     assert refused.status_code == 409
     assert "MILLRACE_POSTGRES_RESULTS_URL" in refused.json()["detail"]
+    settings.MILLRACE_RESULT_SERVERS = ("MILLRACE_ICEBERG_CATALOG", "MILLRACE_RESULTS_WEBHOOK_SECRET")
+    settings.MILLRACE_WEBHOOK_HOSTS = ["*.example.org"]
+    assert ask(as_operator, results_webhook="https://hooks.example.org/a").status_code == 200
+    refused = ask(as_operator, results_webhook="https://elsewhere.test/a")
+    assert refused.status_code == 409
+    assert "MILLRACE_WEBHOOK_HOSTS" in refused.json()["detail"]
     assert "a name with {query} once" in str(ask(as_operator, results_iceberg="n.all").json())

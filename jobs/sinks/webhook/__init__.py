@@ -1,0 +1,1 @@
+"""Results to a URL, each batch in signed requests."""
