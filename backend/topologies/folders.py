@@ -15,3 +15,9 @@ def directory(topology: str) -> Path:
 def result_files(topology: str) -> Path:
     """Where its results and dead letters are kept, if they are."""
     return directory(topology) / "out"
+
+
+def unpublished_batches(topology: str) -> list[int]:
+    """Committed batches that some sink of a topology still has to get, oldest first."""
+    folder = directory(topology) / "checkpoint" / "outbox"
+    return sorted(int(entry.stem) for entry in folder.glob("[0-9]*.json"))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from backend.topologies.folders import directory, result_files
+from backend.topologies.folders import directory, result_files, unpublished_batches
 
 _FILE = "kept.json"
 
@@ -92,7 +92,8 @@ def _files_of(manifest: str, _: int) -> tuple[str, ...]:
 def prune(topology: str, most_bytes: float) -> int:
     """Delete the oldest batches' results beyond so many bytes; gives the first kept.
 
-    The newest batch stays, however large it is.
+    The newest batch stays, however large it is, and so does what a sink still has to get, since these
+    files are what is published.
     """
     folder = result_files(topology)
     sizes: dict[int, int] = {}
@@ -106,8 +107,9 @@ def prune(topology: str, most_bytes: float) -> int:
     before = _read(folder / _FILE)
     first = 0 if before is None else before.first
     total = sum(sizes.values())
+    waiting = unpublished_batches(topology)
     for batch in sorted(sizes)[:-1]:
-        if total <= most_bytes:
+        if total <= most_bytes or (waiting and batch >= waiting[0]):
             break
         total -= sizes[batch]
         first = max(first, batch + 1)

@@ -112,6 +112,18 @@ def test_a_batch_is_read_once_all_of_its_files_have_their_names(
     assert rows(as_owner.get(url, {"since": "0"})) == [1, 2, 3]
 
 
+def test_what_a_sink_still_has_to_get_is_kept(writer: Writer, as_owner: Client, url: str) -> None:
+    for number in range(4):
+        writer.batch(number, [number])
+    outbox = writer.home / "checkpoint/outbox"
+    outbox.mkdir()
+    (outbox / "1.json").write_text("[]")
+    assert prune("flights", 1) == 1
+    assert rows(as_owner.get(url, {"since": "1"})) == [1, 2, 3]
+    (outbox / "1.json").unlink()
+    assert prune("flights", 1) == 3
+
+
 def test_what_is_no_longer_kept_is_told(writer: Writer, as_owner: Client, url: str) -> None:
     for number in range(5):
         writer.batch(number, [number])
