@@ -129,12 +129,13 @@ class World:
             self._step(number, step)
         assert self._process is not None
         assert self._process.protocol.last is not None
-        # Streams of which something is left are read to their ends.
-        while any(self.source.left(name, self._judged) for name in self._active()):
-            self._step(len(steps), quiet)
+        # Streams of which something is left are read to their ends, also those that are deployed only now.
         # A sink that had nothing to take could not go away; it does once it has: tried again each time.
-        for _ in range(2 + sum(len(sink.away) for sink in self.sinks.values())):
+        still = self._behind_tuples()
+        while still:
             self._step(len(steps), quiet)
+            left = any(self.source.left(name, self._judged) for name in self._active())
+            still = self._behind_tuples() if left else still - 1
         last = self._process.protocol.last
         assert last is not None
         self.judge.end(last)
@@ -230,6 +231,10 @@ class World:
             self.tasks.zombies.clear()
             if step.log_lost:
                 self.source.lose_end(self._judged)
+
+    def _behind_tuples(self) -> int:
+        """How many batches follow the one with the last tuples."""
+        return 2 + sum(len(sink.away) for sink in self.sinks.values())
 
     def _active(self) -> tuple[str, ...]:
         assert self._process is not None
