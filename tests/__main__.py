@@ -37,7 +37,7 @@ SUITES = {
     "oracle": _pytest("oracle", "-m", "not long", "tests/oracle"),
     "unit": _pytest("unit", "tests/unit"),
     "simulation": _pytest("simulation", "tests/simulation", "--schedules=100"),
-    "runtime": _pytest("runtime", "-m", "not long", "tests/runtime"),
+    "runtime": _pytest("runtime", "-m", "not long", "tests/runtime", "tests/upgrade"),
     # Who gets in without an account is asked at every change, not only when security is tested.
     "api": _pytest("api", "tests/api", "tests/security/test_endpoints.py"),
     "sinks": _pytest("sinks", "-rs", "tests/sinks"),

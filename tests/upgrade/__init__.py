@@ -1,0 +1,1 @@
+"""A topology that an earlier release left goes on under this one."""
