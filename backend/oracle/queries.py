@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import cast
 
 from django.db.models import QuerySet
@@ -16,6 +17,18 @@ def light_of(deployment: TopologyQuery) -> Light | None:
     if light is None or light.newest.version != deployment.version.number:
         return None
     return light if light.newest.topology_id == deployment.topology_id else None
+
+
+def verified_until(deployment: TopologyQuery) -> datetime | None:
+    """The newest event time in batches whose results were found equal to a batch join.
+
+    None if the deployed version was never found equal, or was found to differ since.
+    """
+    mine = Check.objects.filter(
+        query=deployment.query_id, topology=deployment.topology_id, version=deployment.version.number
+    )
+    newest = mine.exclude(verdict=Verdict.UNCHECKED).exclude(event_to=None).first()
+    return newest.event_to if newest is not None and newest.verdict == Verdict.EQUAL else None
 
 
 def checks_of(query_id: int, limit: int) -> QuerySet[Check]:

@@ -108,6 +108,7 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/queries/{id}/impact/"): READ,
     ("get", "/api/queries/{id}/pin/"): READ,
     ("put", "/api/queries/{id}/pin/"): Case(200, OPERATORS, {"topology": "slow"}),
+    ("get", "/api/queries/{id}/figures/"): READ,
     ("get", "/api/queries/{id}/results/"): READ,
     ("get", "/api/queries/{id}/results/download/"): READ,
     ("get", "/api/queries/{id}/subscription/"): READ,

@@ -9,6 +9,7 @@ from backend.http.documents import Document, Form
 from backend.live.api.answered import TopologyQuerySerializer
 from backend.live.api.declared import DeclaredField
 from backend.live.arrivals import Arrivals, Point
+from backend.live.figures import Figures
 from backend.live.provenance import Bound, Provenance, Step
 from backend.live.state import LIVE_STATE_CHOICES, LiveState
 
@@ -71,6 +72,27 @@ class ProvenanceSerializer(serializers.Serializer[Provenance]):
     start_filter = serializers.CharField(allow_null=True)
     steps = ProbedStoreSerializer(many=True)
     residuals = serializers.ListField(child=serializers.CharField())
+
+
+class FiguresSerializer(serializers.Serializer[Figures]):
+    """What a deployed query does now; null is unknown."""
+
+    batch = serializers.IntegerField(allow_null=True, help_text="the topology's newest")
+    at = serializers.DateTimeField(allow_null=True, help_text="wall time of its commit")
+    latency_ms_p50 = serializers.FloatField(
+        allow_null=True, help_text="arrival of a tuple to commit of its results, over the last minute"
+    )
+    latency_ms_p99 = serializers.FloatField(allow_null=True)
+    answered_until = serializers.DateTimeField(
+        allow_null=True, help_text="event time that all of the query's streams have passed"
+    )
+    complete_since = serializers.DateTimeField(allow_null=True, help_text="event time; null while it fills")
+    joining = serializers.ListField(
+        child=serializers.CharField(), help_text="streams of which older tuples are still being read"
+    )
+    verified_until = serializers.DateTimeField(
+        allow_null=True, help_text="event time up to which results were last equal to a batch join"
+    )
 
 
 class SnapshotSerializer(Document):

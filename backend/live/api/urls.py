@@ -3,13 +3,14 @@ from django.urls import path
 from backend.live.api.events import Events
 from backend.live.api.results import QueryDownload, QueryResults
 from backend.live.api.subscription import QuerySubscription, QuerySubscriptionEvents
-from backend.live.api.views import PastEpoch, ResultProvenance, Snapshot, StreamArrivals
+from backend.live.api.views import PastEpoch, QueryFigures, ResultProvenance, Snapshot, StreamArrivals
 
 urlpatterns = [
     path("topologies/<name:name>/snapshot/", Snapshot.as_view()),
     path("topologies/<name:name>/epochs/<key:epoch>/", PastEpoch.as_view()),
     path("topologies/<name:name>/events/", Events.as_view()),
     path("streams/<name:name>/arrivals/", StreamArrivals.as_view()),
+    path("queries/<key:pk>/figures/", QueryFigures.as_view()),
     path("queries/<key:pk>/results/", QueryResults.as_view()),
     path("queries/<key:pk>/subscription/", QuerySubscription.as_view()),
     path("queries/<key:pk>/subscription/events/", QuerySubscriptionEvents.as_view()),

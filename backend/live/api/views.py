@@ -13,11 +13,13 @@ from backend.live.api.answered import deployed_queries
 from backend.live.api.serializers import (
     ArrivalsRequestSerializer,
     ArrivalsSerializer,
+    FiguresSerializer,
     ProvenanceRequestSerializer,
     ProvenanceSerializer,
     SnapshotSerializer,
 )
 from backend.live.arrivals import arrivals_of
+from backend.live.figures import figures_of
 from backend.live.provenance import provenance
 from backend.live.queries import live_state, past_epoch
 from backend.streams.queries import streams
@@ -34,6 +36,14 @@ class ResultProvenance(APIView):
         form = checked(ProvenanceRequestSerializer(data=request.query_params))
         found = provenance(record, form.validated_data["id"])
         return Response(ProvenanceSerializer(found).data)
+
+
+class QueryFigures(APIView):
+    """Latency, freshness, completeness and the verified time of a deployed query."""
+
+    @extend_schema(responses=FiguresSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(FiguresSerializer(figures_of(get_object_or_404(queries(), pk=pk))).data)
 
 
 class StreamArrivals(APIView):

@@ -46,3 +46,4 @@ export type Forecasts = Schemas["Forecasts"];
 export type OverviewDocument = Schemas["Overview"];
 export type WatchedTopology = Schemas["Watched"];
 export type NewestResult = Schemas["NewestResult"];
+export type QueryFigures = Schemas["Figures"];

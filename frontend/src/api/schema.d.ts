@@ -84,6 +84,10 @@ export interface paths {
         /** @description Keep a query among one's favourites (PUT), or no longer (DELETE). */
         delete: operations["queries_favourite_destroy"];
     };
+    "/api/queries/{id}/figures/": {
+        /** @description Latency, freshness, completeness and the verified time of a deployed query. */
+        get: operations["queries_figures_retrieve"];
+    };
     "/api/queries/{id}/impact/": {
         /** @description What undeploying, changing or deleting a query reaches. */
         get: operations["queries_impact_retrieve"];
@@ -1020,6 +1024,40 @@ export interface components {
             set_aside: {
                 [key: string]: number;
             };
+        };
+        /** @description What a deployed query does now; null is unknown. */
+        Figures: {
+            /**
+             * Format: date-time
+             * @description event time that all of the query's streams have passed
+             */
+            answered_until: string | null;
+            /**
+             * Format: date-time
+             * @description wall time of its commit
+             */
+            at: string | null;
+            /** @description the topology's newest */
+            batch: number | null;
+            /**
+             * Format: date-time
+             * @description event time; null while it fills
+             */
+            complete_since: string | null;
+            /** @description streams of which older tuples are still being read */
+            joining: string[];
+            /**
+             * Format: double
+             * @description arrival of a tuple to commit of its results, over the last minute
+             */
+            latency_ms_p50: number | null;
+            /** Format: double */
+            latency_ms_p99: number | null;
+            /**
+             * Format: date-time
+             * @description event time up to which results were last equal to a batch join
+             */
+            verified_until: string | null;
         };
         /** @description How many tuples the stores that a query needs were forecast to hold, and held. */
         Forecast: {
@@ -2856,6 +2894,21 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Query"];
+                };
+            };
+        };
+    };
+    queries_figures_retrieve: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Figures"];
                 };
             };
         };

@@ -5,13 +5,14 @@ import { answered, at, client, explainError, Refusal } from "../api/request";
 import type { StreamColour } from "../colour/streams";
 import type { Notice } from "../ui/Notice";
 import { EditorNotices } from "./EditorNotices";
-import { EditorToolbar, QueryMarks } from "./EditorToolbar";
+import { EditorToolbar } from "./EditorToolbar";
 import { PlanPane } from "./plan/PlanPane";
 import { PreviewPane } from "./plan/PreviewPane";
 import { useValidation } from "./plan/useValidation";
 import { QueryDrawer } from "./query/QueryDrawer";
 import { saveText } from "./query/saveText";
 import { useDeployment } from "./query/useDeployment";
+import { SavedBar } from "./saved/SavedBar";
 import type { SchemaRelation } from "./sql/completion";
 import type { SqlFunction } from "./sql/functions";
 import { ParameterBar } from "./sql/ParameterBar";
@@ -165,7 +166,7 @@ export function Editor(props: Props): JSX.Element {
         onDeploy={() => void attempt(saveAndDeploy)}
       />
       {query !== null && (
-        <QueryMarks
+        <SavedBar
           query={query}
           onQuery={onQuery}
           onTags={(tags) =>
@@ -189,7 +190,7 @@ export function Editor(props: Props): JSX.Element {
         onCloseLink={() => setLink(null)}
         deployment={deployment}
       />
-      <div class="editor-panes">
+      <div class={`editor-panes ${query !== null || previewed !== null ? "with-results" : ""}`}>
         <SchemaPane
           streams={props.streams}
           queries={props.queries.filter((other) => other.id !== query?.id)}

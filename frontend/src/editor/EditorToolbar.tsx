@@ -1,10 +1,8 @@
 import type { JSX, RefObject } from "preact";
 import type { QueryDocument } from "../api/documents";
-import { FavouriteButton } from "../catalog/FavouriteButton";
 import { Button } from "../ui/Button";
 import { StatusBadge } from "../ui/StatusBadge";
 import { QueryLight } from "./query/QueryLight";
-import { TagList } from "./query/TagList";
 import type { EditedText } from "./text/useEditedText";
 
 interface Props {
@@ -29,21 +27,23 @@ export function EditorToolbar(props: Props): JSX.Element {
   const { query, text, busy, maySave } = props;
   const isEmpty = text.sql.trim() === "";
   const isWrong = props.hasProblems || isEmpty;
+  const isDeployed = query !== null && !text.changed && runsAlready(query);
   return (
     <div class="toolbar">
-      <label class="inline">
-        <span class="muted">Name</span>
-        <input
-          ref={props.nameBox}
-          class="query-name"
-          type="text"
-          value={text.name}
-          readOnly={query !== null}
-          placeholder="late-rotations"
-          maxLength={63}
-          onInput={(event) => text.setName(event.currentTarget.value)}
-        />
-      </label>
+      {query === null && (
+        <label class="inline">
+          <span class="muted">Name</span>
+          <input
+            ref={props.nameBox}
+            class="query-name"
+            type="text"
+            value={text.name}
+            placeholder="late-rotations"
+            maxLength={63}
+            onInput={(event) => text.setName(event.currentTarget.value)}
+          />
+        </label>
+      )}
       <label class="inline grow">
         <span class="muted">About</span>
         <input
@@ -79,14 +79,21 @@ export function EditorToolbar(props: Props): JSX.Element {
         Save
       </Button>
       <Button
-        title="Ctrl-Enter"
-        kind="primary"
-        disabled={busy || !maySave || isWrong}
+        title={isDeployed ? `Version ${query.version} is deployed, and the text is the same` : "Ctrl-Enter"}
+        kind={isDeployed ? undefined : "primary"}
+        disabled={busy || !maySave || isWrong || isDeployed}
         onClick={props.onDeploy}
       >
         Deploy
       </Button>
     </div>
+  );
+}
+
+/** Whether deploying the newest version would change nothing. */
+function runsAlready(query: QueryDocument): boolean {
+  return (
+    query.deployed_version === query.version && (query.status === "running" || query.status === "deploying")
   );
 }
 
@@ -105,23 +112,5 @@ function QueryState({ query, changed }: { query: QueryDocument; changed: boolean
         {changed ? " + changes" : ""}
       </span>
     </>
-  );
-}
-
-/** What people attach to a saved query: a star, tags. */
-export function QueryMarks({
-  query,
-  onQuery,
-  onTags,
-}: {
-  readonly query: QueryDocument;
-  readonly onQuery: (query: QueryDocument) => void;
-  readonly onTags: (tags: string[]) => void;
-}): JSX.Element {
-  return (
-    <div class="toolbar">
-      <FavouriteButton query={query} onChanged={() => onQuery({ ...query, favourite: !query.favourite })} />
-      <TagList tags={query.tags} editable={query.can_edit} onTags={onTags} />
-    </div>
   );
 }

@@ -97,6 +97,21 @@ def test_equal_results_are_equal_also_with_partners_of_earlier_batches(
     assert Light.objects.get().newest == second
 
 
+def test_a_query_is_verified_until_the_newest_event_time_that_was_found_equal(
+    job: ToldJob, checked: Callable[[], Check | None], pairs: Query, as_outsider: Client
+) -> None:
+    def until() -> object:
+        return as_outsider.get(f"/api/queries/{pairs.pk}/figures/").json()["verified_until"]
+
+    job.batch({"departures": [flight(0, "A")], "weather": [wind(30, 20.5)]}, [pair("A", 20.5)])
+    assert until() is None
+    checked()
+    assert until() == "2013-01-01T10:30:00Z"
+    job.batch({"departures": [flight(40, "B")]}, [])
+    checked()
+    assert until() is None, "its newest result is missing"
+
+
 @pytest.mark.parametrize(
     ("published", "missing", "extra"),
     [

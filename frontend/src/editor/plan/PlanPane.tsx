@@ -38,6 +38,11 @@ export function PlanPane({ explanation, outlook, reason, stale, colour }: Props)
         )}
       </h2>
       {reason !== null && <p class="muted">{reason}</p>}
+      {reason === null && explanation === null && (
+        <p class="muted" role="status">
+          Working out a plan…
+        </p>
+      )}
       {explanation !== null && graph !== null && (
         <>
           <JoinGraphOf graph={graph} colour={colour} />

@@ -1,9 +1,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
-import { answered, at, client, done } from "../../api/request";
+import { answered, at, client } from "../../api/request";
 import { Button } from "../../ui/Button";
-import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
 import { SelectField, submits } from "../../ui/fields";
 import { ProblemLine } from "../../ui/ProblemLine";
 import { TeamField } from "../../ui/TeamField";
@@ -15,13 +14,12 @@ interface Props {
   readonly onChanged: (query: QueryDocument) => void;
 }
 
-/** Who owns the query and which team changes it too; handing it over, and deleting it. */
+/** Who owns the query and which team changes it too; handing it over. */
 export function AccessForm({ query, onChanged }: Props): JSX.Element {
   const accounts = useLoaded(() => answered(client.GET("/api/accounts/")));
   const [owner, setOwner] = useState(query.owner);
   const [team, setTeam] = useState(query.team ?? "");
   const { problem, send } = useRequest();
-  const [asking, setAsking] = useState(false);
   if (!query.can_edit) {
     return (
       <p class="muted">
@@ -54,37 +52,11 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
         <TeamField label="Team that may also change it" team={team} onChange={setTeam} />
       </div>
       <div class="dialog-actions">
-        <Button
-          kind="danger"
-          disabled={query.topology !== null}
-          title={query.topology === null ? undefined : "Undeploy it first."}
-          onClick={() => setAsking(true)}
-        >
-          Delete…
-        </Button>
         <span class="grow" />
         <Button type="submit" disabled={owner === query.owner && team === (query.team ?? "")}>
           Hand over
         </Button>
       </div>
-      {asking && (
-        <ConfirmDialog
-          title={`Delete ${query.name}?`}
-          confirm="Delete"
-          onClose={() => setAsking(false)}
-          onConfirm={() => {
-            setAsking(false);
-            send(done(client.DELETE("/api/queries/{id}/", at({ id: query.id }))), () =>
-              window.location.assign("/queries/"),
-            );
-          }}
-        >
-          <p>
-            Its {query.version === 1 ? "version goes" : `${query.version} versions go`} with it. Queries that
-            read it prevent this.
-          </p>
-        </ConfirmDialog>
-      )}
     </form>
   );
 }

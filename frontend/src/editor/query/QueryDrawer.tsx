@@ -1,9 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Impact, QueryDocument } from "../../api/documents";
+import type { QueryDocument } from "../../api/documents";
 import { answered, at, client } from "../../api/request";
-import { Button } from "../../ui/Button";
-import { ConfirmDialog } from "../../ui/dialog/ConfirmDialog";
 import { ImpactFacts } from "../../ui/dialog/ImpactFacts";
 import { Loading } from "../../ui/Loading";
 import { ProblemLine } from "../../ui/ProblemLine";
@@ -11,7 +9,7 @@ import { ResultPath } from "../../ui/ResultPath";
 import { Tabs } from "../../ui/Tabs";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { useLoaded } from "../../ui/useLoaded";
-import { useRequest } from "../../ui/useRequest";
+import { readersSay } from "../saved/QueryActions";
 import { AccessForm } from "./AccessForm";
 import { CheckList } from "./CheckList";
 import { VersionList } from "./VersionList";
@@ -86,41 +84,18 @@ function Results({ query }: { query: QueryDocument }): JSX.Element {
 }
 
 function Reach({ query }: { query: QueryDocument }): JSX.Element {
-  const impact = useLoaded(
+  const { value, problem } = useLoaded(
     () => answered(client.GET("/api/queries/{id}/impact/", at({ id: query.id }))),
     null,
     `${query.id} ${query.version} ${query.topology}`,
   );
-  const [asking, setAsking] = useState<Impact | null>(null);
-  const { problem, send } = useRequest();
-  if (impact.value === null) return <Loading problem={impact.problem} />;
-  const readers = impact.value.queries.length === 1 ? "reads it as a view" : "read it as a view";
+  if (value === null) return <Loading problem={problem} />;
   return (
     <>
-      <ProblemLine text={problem} />
       <p class="muted">
         A new version does not affect readers: each keeps the version that it was written against.
       </p>
-      <ImpactFacts impact={impact.value} queriesSay={readers} />
-      {query.topology !== null && (
-        <Button kind="danger" disabled={!query.can_edit} onClick={() => setAsking(impact.value)}>
-          Undeploy…
-        </Button>
-      )}
-      {asking !== null && (
-        <ConfirmDialog
-          title={`Undeploy ${query.name}?`}
-          confirm="Undeploy"
-          onClose={() => setAsking(null)}
-          onConfirm={() => {
-            setAsking(null);
-            send(answered(client.POST("/api/queries/{id}/undeploy/", at({ id: query.id }))), impact.reload);
-          }}
-        >
-          <p>{query.topology} stops answering it; other queries go on.</p>
-          <ImpactFacts impact={asking} queriesSay={readers} />
-        </ConfirmDialog>
-      )}
+      <ImpactFacts impact={value} queriesSay={readersSay(value)} />
     </>
   );
 }
