@@ -38,6 +38,8 @@ class Query(models.Model):
     )
     current = models.ForeignKey("QueryVersion", on_delete=models.PROTECT, null=True, related_name="+")
     """The newest version; null only while the query is being created."""
+    chart = models.TextField(blank=True, default="")
+    """`backend.live.chart.Chart` as JSON; empty without one."""
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -100,6 +100,8 @@ TABLE: dict[tuple[str, str], Case] = {
     ("patch", "/api/queries/{id}/"): Case(200, EDITORS, {"description": "Wind"}),
     ("delete", "/api/queries/{id}/"): Case(204, EDITORS, at={"id": "spare"}),
     ("post", "/api/queries/{id}/deploy/"): Case(202, EDITORS, {"topology": "flights"}),
+    ("put", "/api/queries/{id}/chart/"): Case(200, who=EDITORS, body={"mark": "count", "x": "flight"}),
+    ("delete", "/api/queries/{id}/chart/"): Case(204, who=EDITORS),
     ("put", "/api/queries/{id}/favourite/"): READ,
     ("delete", "/api/queries/{id}/favourite/"): READ,
     ("get", "/api/queries/{id}/allowance/"): READ,

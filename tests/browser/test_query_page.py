@@ -93,3 +93,25 @@ def test_undeploying_and_deleting_stand_where_one_looks(page: Page) -> None:
     page.get_by_role("button", name="Delete…").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     page.wait_for_url("**/queries/")
+
+
+def test_results_are_drawn_and_the_chart_is_kept_with_the_query(page: Page) -> None:
+    open_query(page, "delayed_in_strong_wind")
+    chart = page.get_by_role("region", name="Chart of the results")
+    picture = chart.get_by_role("img", name=re.compile(r"^delay by at, of the newest \d+ results$"))
+    expect(picture).to_be_visible(timeout=SLOW_MS)
+    assert picture.locator("circle").count() > 0
+    chart.get_by_label("Drawn").select_option(label="number of results")
+    chart.get_by_label("Told apart by").select_option(label="coloured by flight")
+    bars = chart.get_by_role("img", name=re.compile("^Number of results by at, by flight, of"))
+    expect(bars.locator("rect").first).to_be_visible()
+    # More flights than colours: the rarer ones are one colour, which the legend names.
+    expect(chart.locator("figure")).to_contain_text("others")
+    chart.get_by_role("button", name="Keep with the query").click()
+    expect(chart.get_by_role("button", name="Kept with the query")).to_be_disabled()
+    page.reload()
+    expect(bars).to_be_visible(timeout=SLOW_MS)
+    csrf = next(one["value"] for one in page.context.cookies() if one["name"] == "csrftoken")
+    address = page.url.replace("/queries/", "/api/queries/") + "chart/"
+    gone = page.request.delete(address, headers={"X-CSRFToken": csrf, "Referer": page.url})
+    assert gone.status == 204

@@ -9,6 +9,8 @@ from backend.applied.api.serializers import AppliedQuerySerializer, applied
 from backend.catalog.api.serializers import QueryInputSerializer, SqlField
 from backend.catalog.models import Query, QueryVersion
 from backend.http.documents import Form
+from backend.live.api.chart import ChartSerializer
+from backend.live.chart import chart_of
 from backend.oracle.api.serializers import CorrectnessSerializer, correctness
 from backend.streams.api.serializers import NamedColumnSerializer
 from backend.topologies.query_search import deployment_of
@@ -56,6 +58,7 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
     deployed_version = serializers.SerializerMethodField()
     team = serializers.CharField(source="team.name", allow_null=True, default=None)
     favourite = serializers.SerializerMethodField()
+    chart = serializers.SerializerMethodField(help_text="how its results are drawn; null without one")
     can_edit = serializers.SerializerMethodField()
 
     class Meta:
@@ -79,6 +82,7 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
             "applied",
             "topology",
             "deployed_version",
+            "chart",
             "can_edit",
             "created_at",
             "updated_at",
@@ -120,6 +124,11 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
     def get_deployed_version(self, record: Query) -> int | None:
         deployment = deployment_of(record)
         return None if deployment is None else deployment.version.number
+
+    @extend_schema_field(ChartSerializer(allow_null=True))
+    def get_chart(self, record: Query) -> object:
+        chart = chart_of(record)
+        return None if chart is None else chart.model_dump()
 
     def get_can_edit(self, record: Query) -> bool:
         return record.pk in self.context["editable"]

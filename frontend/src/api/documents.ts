@@ -47,3 +47,4 @@ export type OverviewDocument = Schemas["Overview"];
 export type WatchedTopology = Schemas["Watched"];
 export type NewestResult = Schemas["NewestResult"];
 export type QueryFigures = Schemas["Figures"];
+export type ResultChart = Schemas["Chart"];

@@ -70,6 +70,12 @@ export interface paths {
         /** @description An operator's word that the limits do not hold for the query. */
         put: operations["allow_query"];
     };
+    "/api/queries/{id}/chart/": {
+        /** @description Keep the chart that everybody sees the query's results as. */
+        put: operations["queries_chart_update"];
+        /** @description Keep the chart that everybody sees the query's results as. */
+        delete: operations["queries_chart_destroy"];
+    };
     "/api/queries/{id}/checks/": {
         /** @description The newest checks of a query, newest first. */
         get: operations["queries_checks_list"];
@@ -545,6 +551,22 @@ export interface components {
          * @enum {string}
          */
         ChannelEnum: "webhook" | "email";
+        /** @description How a query's results are drawn. */
+        Chart: {
+            colour?: string | null;
+            mark: components["schemas"]["MarkEnum"];
+            x: string;
+            /** @description null for count */
+            y?: string | null;
+        };
+        /** @description How a query's results are drawn. */
+        ChartRequest: {
+            colour?: string | null;
+            mark: components["schemas"]["MarkEnum"];
+            x: string;
+            /** @description null for count */
+            y?: string | null;
+        };
         /** @description One comparison of a query's published results with DuckDB's of the same tuples. */
         Check: {
             /** Format: date-time */
@@ -1386,6 +1408,13 @@ export interface components {
             text: string;
             topology: string;
         };
+        /**
+         * @description * `line` - line
+         *     * `dots` - dots
+         *     * `count` - count
+         * @enum {string}
+         */
+        MarkEnum: "line" | "dots" | "count";
         Me: {
             is_operator: boolean;
             is_staff: boolean;
@@ -1722,6 +1751,8 @@ export interface components {
         Query: {
             readonly applied: components["schemas"]["AppliedQuery"] | null;
             readonly can_edit: boolean;
+            /** @description how its results are drawn; null without one */
+            readonly chart: components["schemas"]["Chart"] | null;
             readonly correctness: components["schemas"]["Correctness"] | null;
             /** Format: date-time */
             readonly created_at: string;
@@ -2828,6 +2859,39 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Allowance"];
                 };
+            };
+        };
+    };
+    queries_chart_update: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChartRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Chart"];
+                };
+            };
+        };
+    };
+    queries_chart_destroy: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
             };
         };
     };

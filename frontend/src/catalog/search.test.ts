@@ -12,6 +12,7 @@ const query: QueryDocument = {
   suspended: null,
   applied: null,
   correctness: null,
+  chart: null,
   owner: "demo",
   sql: "SELECT a.tailnum FROM arrivals AS a",
   version: 2,

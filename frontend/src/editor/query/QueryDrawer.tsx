@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
 import { answered, at, client } from "../../api/request";
+import { ResultChartPane } from "../../results/ResultChartPane";
 import { ImpactFacts } from "../../ui/dialog/ImpactFacts";
 import { Loading } from "../../ui/Loading";
 import { ProblemLine } from "../../ui/ProblemLine";
@@ -30,7 +31,14 @@ export function QueryDrawer({ query, onQuery, onReverted }: Props): JSX.Element 
   return (
     <section class="drawer" aria-label="The saved query">
       <Tabs label="The saved query" prefix="drawer" names={TABS} tab={tab} onTab={setTab}>
-        {tab === "Results" && <Results query={query} />}
+        {tab === "Results" && (
+          <div class="results-and-chart">
+            <div>
+              <Results query={query} />
+            </div>
+            {query.topology !== null && <ResultChartPane key={query.id} query={query} onQuery={onQuery} />}
+          </div>
+        )}
         {tab === "Checks" && <CheckList query={query} />}
         {tab === "Versions" && <VersionList query={query} onReverted={onReverted} />}
         {tab === "Reach" && <Reach query={query} />}
