@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from backend.accounts.queries import is_operator
 from backend.alerts.models import AlertRule, Delivery
@@ -18,6 +20,14 @@ def rules_of(account: User) -> QuerySet[AlertRule]:
     if is_operator(account):
         return found
     return found.filter(Q(owner_id=account.pk) | Q(team__members=account.pk)).distinct()
+
+
+def newest_deliveries(rules: Iterable[AlertRule]) -> dict[int, Delivery]:
+    """The newest message of each rule that had any, by the rule's key."""
+    mine = Delivery.objects.filter(alert__rule__in=list(rules)).values("alert__rule")
+    newest = mine.annotate(newest=Max("pk")).values_list("newest", flat=True)
+    found = Delivery.objects.filter(pk__in=list(newest)).select_related("alert__topology", "alert__rule")
+    return {delivery.alert.rule_id: delivery for delivery in found}
 
 
 def deliveries_of(rule: AlertRule, limit: int) -> list[Delivery]:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from backend.alerts.actions import RuleSpec
 from backend.alerts.models import AlertRule, Channel, Delivery, Kind
+from backend.alerts.queries import newest_deliveries
 from backend.http.documents import Form
 
 SHORTEST_SECONDS = 5
@@ -52,31 +55,6 @@ class AlertRuleWriteSerializer(Form):
         return RuleSpec(**self.validated_data)
 
 
-class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
-    topology = serializers.CharField(source="topology.name", allow_null=True, default=None)
-    owner = serializers.CharField(source="owner.username")
-    team = serializers.CharField(source="team.name", allow_null=True, default=None)
-
-    class Meta:
-        model = AlertRule
-        fields = (
-            "id",
-            "name",
-            "topology",
-            "channel",
-            "target",
-            "secret",
-            "on_failed",
-            "lag_seconds",
-            "stuck_seconds",
-            "enabled",
-            "owner",
-            "team",
-            "created_at",
-        )
-        read_only_fields = fields
-
-
 class DeliverySerializer(serializers.ModelSerializer[Delivery]):
     kind = serializers.ChoiceField(source="alert.kind", choices=Kind.choices)
     topology = serializers.CharField(source="alert.topology.name", allow_null=True, default=None)
@@ -98,3 +76,42 @@ class DeliverySerializer(serializers.ModelSerializer[Delivery]):
             "sent_at",
         )
         read_only_fields = fields
+
+
+class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
+    topology = serializers.CharField(source="topology.name", allow_null=True, default=None)
+    owner = serializers.CharField(source="owner.username")
+    team = serializers.CharField(source="team.name", allow_null=True, default=None)
+
+    newest = serializers.SerializerMethodField(help_text="its newest message; null before the first")
+
+    class Meta:
+        model = AlertRule
+        fields = (
+            "id",
+            "name",
+            "topology",
+            "channel",
+            "target",
+            "secret",
+            "on_failed",
+            "lag_seconds",
+            "stuck_seconds",
+            "enabled",
+            "owner",
+            "team",
+            "created_at",
+            "newest",
+        )
+        read_only_fields = fields
+
+    @extend_schema_field(DeliverySerializer(allow_null=True))
+    def get_newest(self, record: AlertRule) -> object:
+        found = self.context["newest"].get(record.pk)
+        return None if found is None else DeliverySerializer(found).data
+
+
+def rule_documents(rules: Sequence[AlertRule]) -> list[dict[str, object]]:
+    """The documents of rules, each with its newest message."""
+    context = {"newest": newest_deliveries(rules)}
+    return [dict(AlertRuleSerializer(rule, context=context).data) for rule in rules]

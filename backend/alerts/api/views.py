@@ -11,6 +11,7 @@ from backend.alerts.api.serializers import (
     AlertRuleSerializer,
     AlertRuleWriteSerializer,
     DeliverySerializer,
+    rule_documents,
 )
 from backend.http.documents import checked
 from backend.streams.api.serializers import SampleLimitSerializer
@@ -21,26 +22,27 @@ class AlertRuleList(APIView):
 
     @extend_schema(operation_id="alerts_list", responses=AlertRuleSerializer(many=True))
     def get(self, request: AccountRequest) -> Response:
-        return Response(AlertRuleSerializer(queries.rules_of(request.user), many=True).data)
+        return Response(rule_documents(list(queries.rules_of(request.user))))
 
     @extend_schema(request=AlertRuleWriteSerializer, responses={201: AlertRuleSerializer})
     def post(self, request: AccountRequest) -> Response:
         form = checked(AlertRuleWriteSerializer(data=request.data))
         rule = actions.create_rule(request.user, form.spec())
-        return Response(AlertRuleSerializer(rule).data, status=201)
+        return Response(rule_documents([rule])[0], status=201)
 
 
 class AlertRuleDetail(APIView):
     @extend_schema(responses=AlertRuleSerializer)
     def get(self, request: AccountRequest, pk: int) -> Response:
-        return Response(AlertRuleSerializer(get_object_or_404(queries.rules_of(request.user), pk=pk)).data)
+        rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
+        return Response(rule_documents([rule])[0])
 
     @extend_schema(request=AlertRuleWriteSerializer, responses=AlertRuleSerializer)
     def put(self, request: AccountRequest, pk: int) -> Response:
         rule = get_object_or_404(queries.rules_of(request.user), pk=pk)
         form = checked(AlertRuleWriteSerializer(data=request.data))
         actions.change_rule(request.user, rule, form.spec())
-        return Response(AlertRuleSerializer(rule).data)
+        return Response(rule_documents([rule])[0])
 
     @extend_schema(responses={204: None})
     def delete(self, request: AccountRequest, pk: int) -> Response:

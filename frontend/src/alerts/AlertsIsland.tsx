@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { AlertRule } from "../api/documents";
+import type { AlertDelivery, AlertRule } from "../api/documents";
 import { answered, at, client, done, explainError } from "../api/request";
+import { instant } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
 import { Button } from "../ui/Button";
 import { type Notice, NoticeLine } from "../ui/Notice";
@@ -11,6 +12,7 @@ import { useLoaded } from "../ui/useLoaded";
 import { AlertMessages } from "./AlertMessages";
 import { toldOf } from "./alertForm";
 import { NewAlertForm } from "./NewAlertForm";
+import { outcomeOf, tryAlert } from "./trial";
 
 const REFRESH_MS = 5000;
 
@@ -19,6 +21,8 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
   const rules = useLoaded(() => answered(client.GET("/api/alerts/")), REFRESH_MS);
   const [open, setOpen] = useState<number | null>(null);
   const [adding, setAdding] = useState(false);
+  /** The alert whose test message is on its way. */
+  const [trying, setTrying] = useState<number | null>(null);
   const [notice, setNotice] = useState<Notice | null>(null);
   const attempt = (work: Promise<unknown>, done: string): void => {
     work
@@ -27,6 +31,18 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
         (error: unknown) => setNotice({ text: explainError(error), bad: true }),
       )
       .finally(rules.reload);
+  };
+  const test = (id: number, name: string): void => {
+    setTrying(id);
+    tryAlert(id)
+      .then(
+        ({ text, bad }) => setNotice({ text: `${name}: ${text}`, bad }),
+        (error: unknown) => setNotice({ text: explainError(error), bad: true }),
+      )
+      .finally(() => {
+        setTrying(null);
+        rules.reload();
+      });
   };
   const columns: readonly Column<AlertRule>[] = [
     {
@@ -40,7 +56,18 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
     },
     { label: "Of", cell: (rule) => rule.topology ?? "every topology" },
     { label: "Told when", cell: toldOf },
-    { label: "To", class: "target", cell: (rule) => `${rule.channel}: ${rule.target}` },
+    {
+      label: "To",
+      class: "target",
+      cell: (rule) => (
+        <>
+          {rule.channel}: {rule.target}
+          <div class="small">
+            <Reached newest={rule.newest} />
+          </div>
+        </>
+      ),
+    },
     {
       label: "Owner",
       kind: "wide",
@@ -61,14 +88,11 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
           </Button>
           <Button
             small
-            onClick={() =>
-              attempt(
-                answered(client.POST("/api/alerts/{id}/test/", at({ id }))),
-                "A test message is on its way.",
-              )
-            }
+            disabled={trying !== null}
+            title="Send a message that says that it is a test, and wait for what becomes of it"
+            onClick={() => test(id, name)}
           >
-            Test
+            {trying === id ? "Testing…" : "Test"}
           </Button>
           <Button
             small
@@ -97,9 +121,10 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
       {adding && (
         <NewAlertForm
           onCancel={() => setAdding(false)}
-          onDone={() => {
+          onDone={(rule) => {
             setAdding(false);
             rules.reload();
+            test(rule.id, rule.name);
           }}
         />
       )}
@@ -119,5 +144,22 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
           <AlertMessages key={rule.id} rule={rule} />
         ))}
     </section>
+  );
+}
+
+/** Whether anything has ever arrived there. */
+function Reached({ newest }: { readonly newest: AlertDelivery | null }): JSX.Element {
+  if (newest === null) return <span class="muted">never tried</span>;
+  const outcome = outcomeOf(newest);
+  const when = `${newest.kind} of ${instant(newest.opened_at)} UTC`;
+  if (outcome === null) return <span class="muted">{when} is on its way</span>;
+  return outcome.bad ? (
+    <span class="bad">
+      ✕ {when} {outcome.text}
+    </span>
+  ) : (
+    <span class="good">
+      ✓ {when} {outcome.text}
+    </span>
   );
 }

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { AlertRule } from "../api/documents";
 import { answered, client, explainProblems } from "../api/request";
 import { Button } from "../ui/Button";
 import { SelectField, submits, TextField } from "../ui/fields";
@@ -12,7 +13,7 @@ export function NewAlertForm({
   onDone,
   onCancel,
 }: {
-  onDone: () => void;
+  onDone: (rule: AlertRule) => void;
   onCancel: () => void;
 }): JSX.Element {
   const [fields, setFields] = useState<AlertFields>(EMPTY);
@@ -98,7 +99,7 @@ export function NewAlertForm({
       <div class="dialog-actions">
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" kind="primary" disabled={busy}>
-          Make it
+          Make it and test it
         </Button>
       </div>
     </form>

@@ -349,6 +349,8 @@ export interface components {
             readonly id: number;
             readonly lag_seconds: number | null;
             readonly name: string;
+            /** @description its newest message; null before the first */
+            readonly newest: components["schemas"]["Delivery"] | null;
             readonly on_failed: boolean;
             owner: string;
             readonly secret: string;

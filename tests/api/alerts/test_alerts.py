@@ -324,8 +324,21 @@ def test_a_rule_is_tried(as_owner: Client, post: Post, receiver: Receiver, owner
     assert (answer.status_code, answer.json()["kind"]) == (202, "test")
     tasks.deliver(answer.json()["id"])
     assert receiver.documents[0]["detail"] == "this is a test"
+    assert as_owner.get(f"/api/alerts/{made['id']}/").json()["newest"]["state"] == "sent"
     again = post(as_owner, f"/api/alerts/{made['id']}/test/")
     assert (again.status_code, again.json()["code"]) == (409, "tested-just-now")
+
+
+def test_a_rule_says_how_its_newest_message_went(as_owner: Client, post: Post) -> None:
+    made = post(as_owner, "/api/alerts/", {**rule(), "target": "http://127.0.0.1:9/hook"}).json()
+    assert made["newest"] is None
+    other = post(as_owner, "/api/alerts/", rule()).json()
+    tried = post(as_owner, f"/api/alerts/{made['id']}/test/").json()
+    tasks.deliver(tried["id"])
+    found = {rule["id"]: rule["newest"] for rule in as_owner.get("/api/alerts/").json()}
+    assert found[other["id"]] is None
+    assert found[made["id"]]["state"] == "failed"
+    assert "no public address" in found[made["id"]]["error"]
 
 
 def test_what_is_long_over_is_forgotten(
