@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import subprocess
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from backend.topologies.models import Plan, Run
 
 TAIL_BYTES = 512 * 1024
 """Of a log, in which the newest lines are looked for."""
+SEARCH_BYTES = 64 * 1024 * 1024
+"""Of a log, in which a text is looked for."""
 END_SECONDS = 5.0
 """A group that was told to end has this long before it is killed."""
 
@@ -171,14 +174,30 @@ def _group(run: Run) -> set[psutil.Process]:
     return members
 
 
-def log_tail(run: Run, lines: int) -> tuple[list[str], bool]:
-    """The last lines that the run's process printed, and whether there were more."""
+def log_tail(run: Run, lines: int, search: str = "") -> tuple[list[str], bool]:
+    """The last lines that the run's processes printed, and whether there were more.
+
+    Driver, Java and Python workers write to one file.
+
+    Args:
+        run: whose log it is.
+        lines: how many, at most.
+        search: what they contain, in any case; empty for all lines. What stands more than SEARCH_BYTES
+            before the end is not looked at.
+    """
+    wanted = search.lower()
+    most = SEARCH_BYTES if wanted else TAIL_BYTES
+    found: deque[str] = deque(maxlen=lines)
+    many = 0
     try:
         with log_file(run).open("rb") as stream:
             size = stream.seek(0, os.SEEK_END)
-            stream.seek(max(0, size - TAIL_BYTES))
-            text = stream.read().decode("utf-8", errors="replace")
+            stream.seek(max(0, size - most))
+            for raw in stream:
+                line = raw.decode("utf-8", errors="replace").rstrip("\r\n")
+                if wanted in line.lower():
+                    found.append(line)
+                    many += 1
     except FileNotFoundError:
         return [], False
-    found = text.splitlines()
-    return found[-lines:], size > TAIL_BYTES or len(found) > lines
+    return list(found), size > most or many > lines

@@ -21,6 +21,7 @@ from backend.runs import launch_queue, process, supervisor_heartbeat
 from backend.runs.recording import consume
 from backend.topologies.models import ENDED, Desired, Plan, Run, RunState, Topology
 from backend.topologies.status import deployment_state
+from jobs.control_plane.run_log import INFO_MARK
 from jobs.protocol import AnyEvent, Deploy, Heartbeat, JobFailed, JobStopped, Stop, control_key
 
 log = logging.getLogger(__name__)
@@ -168,7 +169,8 @@ def _stall(topology: Topology, run: Run, state: LiveState, now: datetime) -> str
 
 def _failure(run: Run, now: datetime, reason: str) -> JobFailed:
     lines, _ = process.log_tail(run, TAIL_LINES)
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    said = (line.strip() for line in reversed(lines) if INFO_MARK not in line)
+    last = next(filter(None, said), "")
     error = f"{reason}: {last}" if last else reason
     return JobFailed(run=run.pk, at=now, error=error[:500], detail="\n".join(lines))
 

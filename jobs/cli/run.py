@@ -30,6 +30,7 @@ from jobs.control_plane.channel import Incoming, Outgoing, connect
 from jobs.control_plane.epoch_reporter import EpochLog
 from jobs.control_plane.events import batch_completed
 from jobs.control_plane.latency_window import LatencyWindow
+from jobs.control_plane.run_log import begin_log
 from jobs.driver.batch_totals import waits
 from jobs.driver.coordinator import Committed, Excess, Trouble
 from jobs.driver.settings import Settings
@@ -79,6 +80,7 @@ def run(given: argparse.Namespace) -> int:
     Raises `InputError` for options that cannot be used.
     """
     become_leader()
+    begin_log()
     try:
         redis.Redis.from_url(given.redis)
     except ValueError as error:

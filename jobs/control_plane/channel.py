@@ -21,6 +21,7 @@ import pyarrow as pa
 import redis
 from pydantic import ValidationError
 
+from jobs.control_plane.run_log import log_event
 from jobs.metrics.reports import Tail
 from jobs.protocol import (
     CONTROL,
@@ -91,6 +92,7 @@ class Outgoing:
             thread.start()
 
     def send(self, event: Event) -> None:
+        log_event(event)
         self._put(event)
 
     def send_results(

@@ -37,6 +37,15 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Workload:
     return write_live_workload(tmp_path_factory.mktemp("run-workload") / "workload", QUERIES)
 
 
+def _assert_logged(folder: Path) -> None:
+    """The log of each process has what happened to it."""
+    said = (folder / "run-1.log").read_text()
+    for told in ("started under plan plan-1", "plan plan-2 from batch", "plan plan-x is refused"):
+        assert f" {told}" in said, said
+    assert "Traceback" not in said
+    assert " stopped: " in (folder / "run-2.log").read_text()
+
+
 def test_life_of_a_topology(server: int, tmp_path: Path, workload: Workload) -> None:
     live = Live(server, tmp_path, workload)
     live.produce(300)
@@ -78,6 +87,7 @@ def test_life_of_a_topology(server: int, tmp_path: Path, workload: Workload) -> 
         assert len(live.found(query)) > 100
     letters = pl.read_parquet(tmp_path / "out" / "dead_letters" / "*.parquet")
     assert letters["reason"].to_list() == ["not JSON"]
+    _assert_logged(tmp_path)
     tail = live.client.xrevrange(results_key(TOPOLOGY, "three"), count=1)
     assert set(json.loads(tail[0][1][b"json"])) == {"rn", "sn", "tn"}  # type: ignore[index]
     trace = ResultTrace.model_validate_json(tail[0][1][b"trace"])  # type: ignore[index]

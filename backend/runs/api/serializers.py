@@ -48,6 +48,9 @@ class RunsFilterSerializer(Form):
 
 class TailSerializer(Form):
     tail = serializers.IntegerField(min_value=1, max_value=5000, default=200)
+    search = serializers.CharField(
+        allow_blank=True, default="", max_length=200, help_text="only lines with this text, in any case"
+    )
 
 
 class RunLogSerializer(Document):

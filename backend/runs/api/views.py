@@ -31,11 +31,12 @@ class RunDetail(APIView):
 
 
 class RunLog(APIView):
-    """The last lines that the run's process printed."""
+    """The last lines that the run's driver, Java and Python workers printed."""
 
     @extend_schema(parameters=[TailSerializer], responses=RunLogSerializer)
     def get(self, request: Request, pk: str) -> Response:
         form = checked(TailSerializer(data=request.query_params))
         run = get_object_or_404(Run.objects.select_related("topology"), pk=pk)
-        lines, truncated = process.log_tail(run, form.validated_data["tail"])
+        asked = form.validated_data
+        lines, truncated = process.log_tail(run, asked["tail"], asked["search"])
         return Response(RunLogSerializer({"lines": lines, "truncated": truncated}).data)

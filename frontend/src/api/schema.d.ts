@@ -138,7 +138,7 @@ export interface paths {
         get: operations["runs_retrieve"];
     };
     "/api/runs/{id}/log/": {
-        /** @description The last lines that the run's process printed. */
+        /** @description The last lines that the run's driver, Java and Python workers printed. */
         get: operations["runs_log_retrieve"];
     };
     "/api/sql/convert/": {
@@ -3228,6 +3228,8 @@ export interface operations {
     runs_log_retrieve: {
         parameters: {
             query?: {
+                /** @description only lines with this text, in any case */
+                search?: string;
                 tail?: number;
             };
             path: {

@@ -9,6 +9,7 @@ import { Opened } from "../ui/Opened";
 import { ProblemLine } from "../ui/ProblemLine";
 import { QuotaLine } from "../ui/QuotaLine";
 import { StatusBadge } from "../ui/StatusBadge";
+import { ScrollText } from "../ui/table/ScrollText";
 import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
 import { useNow } from "../ui/useNow";
@@ -143,6 +144,12 @@ function TopologyJobs({ topology, topologies, operator, onDone }: Props): JSX.El
             ? " It will not restart automatically."
             : ` It restarts at ${instant(topology.restart_at)} UTC.`}
         </p>
+      )}
+      {topology.error !== null && (run?.error_detail ?? null) !== null && (
+        <details open>
+          <summary>The last lines of its log</summary>
+          <ScrollText text={run?.error_detail ?? ""} />
+        </details>
       )}
       {topology.error === null && topology.deployment.error !== null && (
         <p class="problem-line" role="alert">

@@ -8,17 +8,21 @@ import { useLoaded } from "../ui/useLoaded";
 const REFRESH_MS = 2500;
 const TAIL = 200;
 
-/** The end of a run's log. It follows new lines while it is scrolled to the end. */
+/**
+ * The end of what a run's driver, Java and Python workers printed, or of the lines with a text.
+ *
+ * It follows new lines while it is scrolled to the end.
+ */
 export function RunLogTail({ id }: { id: string }): JSX.Element {
-  const log = useLoaded(
-    () => answered(client.GET("/api/runs/{id}/log/", at({ id }, { tail: TAIL }))),
-    REFRESH_MS,
-    id,
-  );
   const [wanted, setWanted] = useState("");
+  const log = useLoaded(
+    () => answered(client.GET("/api/runs/{id}/log/", at({ id }, { tail: TAIL, search: wanted.trim() }))),
+    REFRESH_MS,
+    `${id} ${wanted.trim()}`,
+  );
   const box = useRef<HTMLPreElement>(null);
   const atEnd = useRef(true);
-  const lines = (log.value?.lines ?? []).filter((line) => line.toLowerCase().includes(wanted.toLowerCase()));
+  const lines = log.value?.lines ?? [];
   useEffect(() => {
     if (box.current !== null && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
   }, [log.value, wanted]);
@@ -26,7 +30,11 @@ export function RunLogTail({ id }: { id: string }): JSX.Element {
     <div class="log">
       <div class="toolbar">
         <SearchField label="Search the log" value={wanted} onValue={setWanted} />
-        <span class="muted">{log.value?.truncated === true ? `last ${TAIL} lines` : ""}</span>
+        <span class="muted">
+          {log.value?.truncated === true
+            ? `the last ${TAIL} ${wanted.trim() === "" ? "lines" : "lines with it"}`
+            : ""}
+        </span>
       </div>
       <ProblemLine text={log.problem} />
       {/* biome-ignore lint/a11y/useSemanticElements: its line breaks are the log's, so it is a <pre> */}

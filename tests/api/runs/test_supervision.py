@@ -257,6 +257,10 @@ def test_a_log_is_read_from_its_end(supervised: Supervised, as_teammate: Client,
     with process.log_file(run).open("a") as log:
         log.writelines(f"line {number}\n" for number in range(1000))
     assert as_teammate.get(url, {"tail": 2}).json() == {"lines": ["line 998", "line 999"], "truncated": True}
+    # What is looked for is found however far back it stands; its newest lines come.
+    found = as_teammate.get(url, {"search": "LINE 99", "tail": 5}).json()
+    assert found == {"lines": [f"line {number}" for number in range(995, 1000)], "truncated": True}
+    assert as_teammate.get(url, {"search": "started"}).json()["lines"] == ["started with flights.1"]
     assert as_teammate.get(url, {"tail": 0}).status_code == 400
     assert anonymous.get(url).status_code == 403
 

@@ -1,0 +1,81 @@
+"""What a run tells the people who read its log, beside what Spark, Java and Python workers print there."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from jobs.protocol import (
+    BatchCompleted,
+    BatchFailed,
+    BatchGivenUp,
+    DeployRefused,
+    EpochCompleted,
+    Event,
+    JobStarted,
+    JobStopped,
+    PlanSwitched,
+    ShapesChanged,
+)
+
+INFO_MARK = " driver INFO "
+"""In each line that tells of no failure."""
+_LOG = logging.getLogger("driver")
+SLOW_BATCH_S = 10.0
+"""A batch that takes longer is told: usual ones are not, several of them may end in each second."""
+
+
+def begin_log() -> None:
+    """Write the driver's log records to stderr, where Java and the Python workers write, too."""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO,
+        format="%(asctime)s driver %(levelname)s %(message)s",
+        force=True,
+    )
+
+
+def log_event(event: Event) -> None:
+    """Write what happened into the log, unless it happens all the time."""
+    told = line_of(event)
+    if told is not None:
+        _LOG.log(*told)
+
+
+def line_of(event: Event) -> tuple[int, str] | None:
+    """A level and a line for what happened; None for what happens all the time.
+
+    A process that fails has its own last words (`jobs.cli.last_words`).
+
+    >>> from datetime import UTC, datetime
+    >>> line_of(JobStopped(run="1", at=datetime(2026, 1, 1, tzinfo=UTC), reason="told to stop"))
+    (20, 'stopped: told to stop')
+    """
+    match event:
+        case JobStarted():
+            return logging.INFO, (
+                f"started under plan {event.plan_id}, process {event.pid}, batch {event.batch}"
+            )
+        case BatchCompleted() if event.seconds > SLOW_BATCH_S:
+            return logging.WARNING, (
+                f"batch {event.batch} took {event.seconds:.1f} s for {event.tuples_in} tuples"
+            )
+        case EpochCompleted():
+            return logging.INFO, (
+                f"epoch {event.epoch} ended: batches {event.first_batch} to {event.last_batch}, "
+                f"{event.sent} tuples sent"
+            )
+        case PlanSwitched():
+            return logging.INFO, f"plan {event.plan_id} from batch {event.batch} on: {event.cause}"
+        case ShapesChanged():
+            return logging.INFO, f"stores {', '.join(sorted(event.stores))} took other shapes"
+        case BatchFailed():
+            return logging.ERROR, f"batch {event.batch} failed repeatedly: {event.error}"
+        case BatchGivenUp():
+            return logging.WARNING, f"batch {event.batch} exceeded its limit and waits for another plan"
+        case DeployRefused():
+            return logging.ERROR, f"plan {event.plan_id} is refused: {event.reason}"
+        case JobStopped():
+            return logging.INFO, f"stopped: {event.reason}"
+        case _:
+            return None
