@@ -202,7 +202,6 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
-        "ColumnTypeEnum": "backend.streams.models.COLUMN_TYPE_CHOICES",
         "StreamKindEnum": "backend.streams.models.KIND_CHOICES",
         "RunStateEnum": "backend.topologies.models.RunState",
         "LiveStateEnum": "backend.live.state.LIVE_STATE_CHOICES",

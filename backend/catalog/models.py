@@ -4,8 +4,7 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 
-from backend.streams.models import COLUMN_TYPE_CHOICES, Stream
-from optimizer.algebra.types import ColumnType
+from backend.streams.models import Stream
 
 NAME = RegexValidator(
     r"\A[a-z][a-z0-9_-]{0,62}\Z", "lower-case letters, digits, _ and -, starting with a letter, at most 63"
@@ -93,9 +92,7 @@ class VersionOutput(models.Model):
     version = models.ForeignKey(QueryVersion, on_delete=models.CASCADE, related_name="outputs")
     position = models.PositiveIntegerField()
     name = models.CharField(max_length=255)
-    type = models.CharField(
-        max_length=16, choices=[*COLUMN_TYPE_CHOICES, (ColumnType.INTERVAL.value, ColumnType.INTERVAL.value)]
-    )
+    type = models.CharField(max_length=16)
 
     class Meta:
         ordering = ("version", "position")

@@ -72,7 +72,10 @@ class Result:
     """Grows with time."""
     batch: int
     row: Mapping[str, Any]
-    """Values as JSON has them: moments are ISO 8601 texts, binaries base64, intervals seconds."""
+    """Values as JSON has them.
+
+    Moments are ISO 8601 texts, binaries base64, intervals seconds, decimals texts with all their digits.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from backend.streams.values import normalize, refuse_ahead
 from backend.topologies.models import AuditEntry, Topology
 from jobs.protocol import appended_key, dead_letters_key, stream_key
 from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.functions.decimals import WrittenFloat
 from optimizer.algebra.types import ColumnType
 from optimizer.logical import stream as domain
 
@@ -115,7 +116,7 @@ def _event(letter: Letter, stream: domain.Stream, source: str) -> object:
     if letter.cut:
         raise InputError("cut-letter", place, "the beginning of a longer text", "a whole tuple: correct it")
     try:
-        event = json.loads(letter.tuple)
+        event = json.loads(letter.tuple, parse_float=WrittenFloat)
     except (ValueError, RecursionError) as error:
         raise InputError("bad-event", place, letter.tuple[:60], "a JSON object: correct it") from error
     if letter.reason.startswith(_DECODED) and isinstance(event, dict):

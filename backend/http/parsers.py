@@ -11,6 +11,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
 from backend.errors import TooLarge
+from optimizer.algebra.functions.decimals import WrittenFloat
 
 
 def _read(stream: IO[bytes]) -> bytes:
@@ -29,7 +30,7 @@ def _load(text: bytes) -> object:
     # Too deep a document ends in RecursionError and a number of thousands of digits in ValueError:
     # both are the sender's fault.
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=WrittenFloat)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"not JSON: {error}") from error
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 from pydantic import BaseModel
 
@@ -111,6 +112,8 @@ def _value(value: object, kind: ColumnType) -> object:
             return _number(value.total_seconds())
         case bytes():
             return base64.b64encode(value).decode()
+        case Decimal():
+            return format(value, "f")
         case datetime() | date():
             return shown(value)
         case int() if kind is ColumnType.DOUBLE:

@@ -188,6 +188,7 @@ _WIDTHS = {
     ColumnType.INTERVAL: 8,
 }
 """Bytes of a value in an Arrow column; texts and binaries are taken to be short."""
+_DECIMAL_BYTES = 16
 _ARRIVAL_BYTES = 8
 """Of the ordinal that every stored tuple has beside its columns."""
 
@@ -247,7 +248,7 @@ def outlook(
 
 
 def _width(columns: Iterable[tuple[str, ColumnType]]) -> float:
-    return _ARRIVAL_BYTES + sum(_WIDTHS[kind] for _, kind in columns)
+    return _ARRIVAL_BYTES + sum(_WIDTHS.get(kind, _DECIMAL_BYTES) for _, kind in columns)
 
 
 @dataclass(frozen=True, slots=True)

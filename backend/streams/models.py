@@ -7,12 +7,10 @@ from django.conf import settings
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 
-from optimizer.algebra.types import COLUMN_TYPES
 from optimizer.logical.stream import MAX_AHEAD, StreamKind
 
 DAY_MS = MAX_AHEAD // timedelta(milliseconds=1)
 KIND_CHOICES = [(kind, kind) for kind in get_args(StreamKind)]
-COLUMN_TYPE_CHOICES = [(t.value, t.value) for t in COLUMN_TYPES]
 NAME = RegexValidator(r"\A[a-z_][a-z0-9_]{0,62}\Z", "lower-case letters, digits and _, at most 63")
 
 
@@ -63,7 +61,8 @@ class StreamColumn(models.Model):
     stream = models.ForeignKey(Stream, on_delete=models.CASCADE, related_name="columns")
     position = models.PositiveIntegerField()
     name = models.CharField(max_length=255)
-    type = models.CharField(max_length=16, choices=COLUMN_TYPE_CHOICES)
+    type = models.CharField(max_length=16)
+    """A name that `optimizer.algebra.types.column_type` reads."""
 
     class Meta:
         ordering = ("stream", "position")

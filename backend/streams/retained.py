@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -22,19 +23,10 @@ from jobs.protocol import entry_order, stream_key
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.stream import Stream
+from optimizer.udf.arrow import ARROW_TYPES
 
 _PAGE_ENTRIES = 2000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TYPES = {
-    ColumnType.BIGINT: pa.int64(),
-    ColumnType.INT: pa.int32(),
-    ColumnType.DOUBLE: pa.float64(),
-    ColumnType.STRING: pa.string(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.TIMESTAMP: pa.timestamp("us", "UTC"),
-    ColumnType.DATE: pa.date32(),
-    ColumnType.BINARY: pa.binary(),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +98,11 @@ def _arrival(entry: bytes) -> datetime:
 
 def _from_json(text: bytes, stream: Stream, arrived: datetime) -> Mapping[str, object] | None:
     try:
-        event = json.loads(text)
-    except (ValueError, RecursionError):
+        # A decimal has more digits than a double may.
+        event = json.loads(
+            text, parse_float=Decimal if any(k.is_decimal for _, k in stream.columns) else None
+        )
+    except (ValueError, RecursionError, InvalidOperation):
         return None
     if not isinstance(event, dict):
         return None
@@ -128,10 +123,12 @@ def _table(rows: Sequence[Mapping[str, object]], stream: Stream) -> pa.Table:
         values: list[Any] = [row[name] for row in rows]
         if kind is ColumnType.BINARY:
             values = [None if value is None else base64.b64decode(value) for value in values]
+        if kind.is_decimal:
+            values = [None if value is None else Decimal(value) for value in values]
         if kind in (ColumnType.TIMESTAMP, ColumnType.DATE):
             read = datetime.fromisoformat if kind is ColumnType.TIMESTAMP else _date
             values = [None if value is None else read(value) for value in values]
-        arrays.append(pa.array(values, _TYPES[kind]))
+        arrays.append(pa.array(values, ARROW_TYPES[kind]))
     return pa.table(arrays, names=[name for name, _ in stream.columns])
 
 
@@ -151,17 +148,17 @@ def _from_arrow(body: bytes, stream: Stream, arrived: datetime) -> tuple[pa.Tabl
     arrays = []
     for name, kind in stream.columns:
         if name not in table.column_names:
-            arrays.append(pa.chunked_array([pa.nulls(table.num_rows, _TYPES[kind])]))
+            arrays.append(pa.chunked_array([pa.nulls(table.num_rows, ARROW_TYPES[kind])]))
             continue
         column = table.column(name)
         if pa.types.is_timestamp(column.type) and column.type.tz is None:
             column = column.cast(pa.timestamp(column.type.unit, "UTC"))
         try:
-            arrays.append(column.cast(_TYPES[kind]))
+            arrays.append(column.cast(ARROW_TYPES[kind]))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return nothing, table.num_rows
     typed = pa.table(arrays, names=nothing.column_names)
-    bound = pa.scalar(latest(stream, arrived), _TYPES[ColumnType.TIMESTAMP])
+    bound = pa.scalar(latest(stream, arrived), ARROW_TYPES[ColumnType.TIMESTAMP])
     # A tuple without event time stays here, and is counted with those that came as JSON.
     ahead = pc.fill_null(pc.greater(typed.column(stream.event_time), bound), False)
     kept = typed.filter(pc.invert(ahead))

@@ -1,8 +1,8 @@
 """Tuples as JSON: what the ingest endpoint takes, and how stored values are shown.
 
 bigint and int are JSON integers, double any JSON number, boolean true or false, timestamp an
-ISO 8601 text (UTC unless it says otherwise), date `YYYY-MM-DD`, binary base64. A missing
-column is NULL.
+ISO 8601 text (UTC unless it says otherwise), date `YYYY-MM-DD`, binary base64, decimal a text of digits, or
+a number. A missing column is NULL.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
+from decimal import Decimal
 
 from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.functions.decimals import decimal_text, to_decimal
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.stream import MAX_AHEAD, Stream
@@ -30,6 +32,14 @@ _EXPECTED = {
     ColumnType.DATE: "a date such as 2013-01-01",
     ColumnType.BINARY: "base64 text",
 }
+
+
+def expected(kind: ColumnType) -> str:
+    """What a value of a column type is, for messages."""
+    if kind.is_decimal:
+        whole = kind.precision - kind.scale
+        return f'a number such as "12.50", with up to {whole} digits before and {kind.scale} behind the point'
+    return _EXPECTED[kind]
 
 
 def normalize(event: object, stream: Stream, path: str = "") -> dict[str, object]:
@@ -61,7 +71,7 @@ def normalize(event: object, stream: Stream, path: str = "") -> dict[str, object
             row[name] = None if value is None else _normalize_value(value, kind)
         except (ValueError, OverflowError) as error:
             place = Place(source, path=f"{prefix}{name}")
-            raise InputError("bad-value", place, _shown(value), _EXPECTED[kind]) from error
+            raise InputError("bad-value", place, _shown(value), expected(kind)) from error
     if row[stream.event_time] is None:
         place = Place(source, path=f"{prefix}{stream.event_time}")
         raise InputError("no-event-time", place, "null", _EXPECTED[ColumnType.TIMESTAMP])
@@ -98,7 +108,7 @@ def _normalize_value(value: object, kind: ColumnType) -> object:
         case ((ColumnType.BIGINT | ColumnType.INT), int()) if not isinstance(value, bool):
             if -(1 << _BITS[kind]) <= value < 1 << _BITS[kind]:
                 return value
-        case ColumnType.DOUBLE, (int() | float()) if not isinstance(value, bool):
+        case ColumnType.DOUBLE, (int() | float() | Decimal()) if not isinstance(value, bool):
             number = float(value)
             if math.isfinite(number):
                 return number
@@ -119,6 +129,8 @@ def _normalize_value(value: object, kind: ColumnType) -> object:
                 return base64.b64encode(base64.b64decode(value, validate=True)).decode()
             except binascii.Error as error:
                 raise ValueError(str(error)) from error
+        case kind, (str() | int() | float() | Decimal()) if kind.is_decimal and not isinstance(value, bool):
+            return decimal_text(to_decimal(value, kind), kind.scale)
     raise ValueError(f"{value!r} is no {kind}")
 
 
@@ -141,5 +153,8 @@ def shown(value: object) -> object:
             return value.isoformat()
         case bytes():
             return base64.b64encode(value).decode()
+        case Decimal():
+            # str() writes 0E-7.
+            return format(value, "f")
         case _:
             return str(value)

@@ -15,12 +15,16 @@ from typing import TypedDict
 
 import polars as pl
 
+from jobs.expressions.decimals import units
 from jobs.expressions.dtypes import DTYPES
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.functions.decimals import units as units_of
+from optimizer.algebra.types import MOST_DIGITS, ColumnType
 from optimizer.physical.groups import GroupAggregate
 
 _HALF = 1 << 32
 """What the high half of an integer counts."""
+_DECIMAL_HALF = 10**19
+"""What the high half of a decimal's units counts."""
 _EXACT = 1 << 53
 """All integers to here are doubles."""
 
@@ -37,6 +41,15 @@ def lifted(one: GroupAggregate) -> list[pl.Expr]:
             return [counted.cast(pl.Int64).alias(names[0])]
         case "count":
             return [arguments[0].is_not_null().cast(pl.Int64).alias(names[0])]
+        case "exact_sum" if one.states[0][1].is_decimal:
+            number, half = units(arguments[0]), pl.lit(_DECIMAL_HALF, dtype=pl.Int128)
+            high = number // half
+            halves = DTYPES[one.states[0][1]]
+            return [
+                high.fill_null(0).reinterpret(dtype=halves).alias(names[0]),
+                (number - high * half).fill_null(0).reinterpret(dtype=halves).alias(names[1]),
+                number.is_not_null().cast(pl.Int64).alias(names[2]),
+            ]
         case "exact_sum":
             number = arguments[0].cast(pl.Int64)
             return [
@@ -95,7 +108,8 @@ def merged(one: GroupAggregate) -> list[pl.Expr]:
 def lowered(one: GroupAggregate) -> pl.Expr:
     """Within a group, the result, or what `result` makes it of.
 
-    That is a list of schemes `values` and `pairs`, and of a mean of integers what it divides by what.
+    That is a list of schemes `values` and `pairs`, of a mean of integers what it divides by what, of sums and
+    means of decimals the halves of units, and of quantiles of decimals what they are between.
     """
     if one.scheme == "ordered":
         return _joined(one)
@@ -118,9 +132,13 @@ def lowered(one: GroupAggregate) -> pl.Expr:
         return (values.len() if one.function == "count" else values).alias(one.name)
     first, *others = merged(one)
     if one.scheme == "exact_sum":
+        mean = one.function == "avg"
+        if one.states[0][1].is_decimal:
+            high, low, count = first, *others
+            halves = pl.struct(high.alias("high"), low.alias("low"), count)
+            return pl.when(count > 0).then(halves).alias(one.name)
         high, low, count = (expression.cast(pl.Int128) for expression in (first, *others))
         total = high * _HALF + low
-        mean = one.function == "avg"
         found = pl.struct(total, count) if mean else total.cast(pl.Int64, strict=False)
         return pl.when(count > 0).then(found).alias(one.name)
     return first.alias(one.name)
@@ -128,6 +146,8 @@ def lowered(one: GroupAggregate) -> pl.Expr:
 
 def result(one: GroupAggregate, column: pl.Series) -> pl.Series:
     """The results of a finished column of `lowered`."""
+    if one.scheme == "exact_sum" and one.states[0][1].is_decimal:
+        return _of_decimals(one, column)
     if one.scheme == "exact_sum" and one.function == "avg":
         return _means(column)
     if one.scheme == "pairs":
@@ -136,8 +156,12 @@ def result(one: GroupAggregate, column: pl.Series) -> pl.Series:
             together([(it["x"], it["y"]) for it in found]) if found else None for found in column.to_list()
         ]
         return pl.Series(column.name, pairs, DTYPES[one.type])
+    if one.function == "quantile_cont" and one.type.is_decimal:
+        return _between(one, column)
     if one.scheme != "values" or one.function not in _OF_NUMBERS:
         return column.cast(DTYPES[one.type])
+    if one.states[0][1].is_decimal:
+        return _of_distinct(one, column, one.states[0][1].scale)
     answer = _OF_NUMBERS[one.function]
     found = [answer(numbers) if numbers else None for numbers in column.to_list()]
     if one.type is ColumnType.BIGINT:
@@ -179,11 +203,61 @@ def _quantile(one: GroupAggregate, values: pl.Expr) -> pl.Expr:
     place = (count - 1) * pl.lit(one.constant)
     part = place - place.floor()
     low, high = (
-        values.get(bound.cast(pl.Int64), null_on_oob=True).cast(pl.Float64)
-        for bound in (place.floor(), place.ceil())
+        values.get(bound.cast(pl.Int64), null_on_oob=True) for bound in (place.floor(), place.ceil())
     )
+    if one.states[0][1].is_decimal:
+        return pl.struct(low.alias("low"), high.alias("high"), part.alias("part"))
+    low, high = low.cast(pl.Float64), high.cast(pl.Float64)
     # Zero times infinity is no number.
     return pl.when(part == 0).then(low).otherwise(low * (1 - part) + high * part)
+
+
+def _between(one: GroupAggregate, column: pl.Series) -> pl.Series:
+    """The decimals a part of the way between two others.
+
+    As in DuckDB from their units as doubles, rounded once, and cut.
+    """
+    found: list[int | None] = []
+    for low, high, part in column.struct.unnest().iter_rows():
+        if low is None:
+            found.append(None)
+            continue
+        least, most = (units_of(value, one.type.scale) for value in (low, high))
+        way = Fraction(float(most) - float(least)) * Fraction(part)
+        found.append(int(float(Fraction(float(least)) + way)) if part else least)
+    return pl.Series(column.name, found, pl.Int128).reinterpret(dtype=DTYPES[one.type])
+
+
+def _of_decimals(one: GroupAggregate, column: pl.Series) -> pl.Series:
+    """Sums and means from the halves of their units, and from how many there were."""
+    scale, count = one.states[0][1].scale, one.states[2][0]
+    rows = [
+        row and (units_of(row["high"], scale) * _DECIMAL_HALF + units_of(row["low"], scale), row[count])
+        for row in column.to_list()
+    ]
+    return _decimal_results(one, column.name, scale, rows)
+
+
+def _of_distinct(one: GroupAggregate, column: pl.Series, scale: int) -> pl.Series:
+    """The same from all values."""
+    rows = [
+        (sum(units_of(value, scale) for value in values), len(values)) if values else None
+        for values in column.to_list()
+    ]
+    return _decimal_results(one, column.name, scale, rows)
+
+
+def _decimal_results(
+    one: GroupAggregate, name: str, scale: int, rows: Sequence[tuple[int, int] | None]
+) -> pl.Series:
+    """Sums of units, or means by how many there were.
+
+    Sums beyond 38 digits are NULL, and means are rounded once.
+    """
+    if one.function == "avg":
+        return pl.Series(name, [row and row[0] / (row[1] * 10**scale) for row in rows], pl.Float64)
+    totals = [row[0] if row and abs(row[0]) < 10**MOST_DIGITS else None for row in rows]
+    return pl.Series(name, totals, pl.Int128).reinterpret(dtype=DTYPES[one.type])
 
 
 def _means(column: pl.Series) -> pl.Series:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime
+from decimal import Decimal
 from functools import lru_cache
 
 import polars as pl
@@ -81,8 +82,11 @@ def constant(compiled: pl.Expr, kind: ColumnType) -> pl.Expr:
 
     Polars cannot choose between one value and a column.
     """
-    (value,) = pl.select(compiled).to_series().to_physical()
+    found = pl.select(compiled).to_series()
     dtype = DTYPES[kind]
+    if kind.is_decimal:
+        return pl.lit(found.item(), dtype=dtype)
+    value = found.to_physical().item()
     return (
         pl.lit(value, dtype=dtype) if not dtype.is_temporal() else pl.lit(value, dtype=pl.Int64).cast(dtype)
     )
@@ -106,5 +110,7 @@ def literal(constant: Literal) -> pl.Expr:
             return pl.lit(bytes.fromhex(str(value)), dtype=dtype)
         case ColumnType.INTERVAL:
             return pl.lit(value, dtype=pl.Int64).cast(dtype)
+        case kind if kind.is_decimal:
+            return pl.lit(Decimal(str(value)), dtype=dtype)
         case _:
             return pl.lit(value, dtype=dtype)

@@ -8,17 +8,29 @@ import polars as pl
 
 from optimizer.algebra.types import ColumnType
 
-DTYPES: Mapping[ColumnType, pl.DataType] = {
-    ColumnType.BIGINT: pl.Int64(),
-    ColumnType.INT: pl.Int32(),
-    ColumnType.DOUBLE: pl.Float64(),
-    ColumnType.STRING: pl.String(),
-    ColumnType.BOOLEAN: pl.Boolean(),
-    ColumnType.TIMESTAMP: pl.Datetime("us", "UTC"),
-    ColumnType.DATE: pl.Date(),
-    ColumnType.BINARY: pl.Binary(),
-    ColumnType.INTERVAL: pl.Duration("us"),
-}
+
+class _Dtypes(dict[ColumnType, pl.DataType]):
+    """Decimals are added when they are first asked for."""
+
+    def __missing__(self, kind: ColumnType) -> pl.DataType:
+        if not kind.is_decimal:
+            raise KeyError(kind)
+        return self.setdefault(kind, pl.Decimal(kind.precision, kind.scale))
+
+
+DTYPES: Mapping[ColumnType, pl.DataType] = _Dtypes(
+    {
+        ColumnType.BIGINT: pl.Int64(),
+        ColumnType.INT: pl.Int32(),
+        ColumnType.DOUBLE: pl.Float64(),
+        ColumnType.STRING: pl.String(),
+        ColumnType.BOOLEAN: pl.Boolean(),
+        ColumnType.TIMESTAMP: pl.Datetime("us", "UTC"),
+        ColumnType.DATE: pl.Date(),
+        ColumnType.BINARY: pl.Binary(),
+        ColumnType.INTERVAL: pl.Duration("us"),
+    }
+)
 
 FIRST_MOMENT, LAST_MOMENT = -9_223_372_022_400_000_000, 2**63 - 2
 """The microseconds of the first and last timestamp, at the midnight of a day and within one, as in DuckDB."""
@@ -28,15 +40,6 @@ LAST_MIDNIGHT = 106_751_991
 """Days from 1970 to the last that begins with a timestamp; as many before it are those to the first."""
 FOREVER_DAY = 2**31 - 1
 """The day number of the date `infinity`; that of `-infinity` is its negative."""
-
-
-def convert(expression: pl.Expr, source: ColumnType, target: ColumnType) -> pl.Expr:
-    """A lossless or numeric conversion; a date becomes its midnight in UTC."""
-    if source is target:
-        return expression
-    if source is ColumnType.DATE and target is ColumnType.TIMESTAMP:
-        return midnight(expression)
-    return expression.cast(DTYPES[target])
 
 
 def midnight(date: pl.Expr) -> pl.Expr:

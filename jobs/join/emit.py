@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from jobs.expressions import compile_expression
-from jobs.expressions.dtypes import convert
+from jobs.expressions.conversion import convert
 from jobs.expressions.guarded import guarded_emit, raised_by_a_row
 from jobs.expressions.predicate_order import staged
 from jobs.failures.evaluation_errors import FailedCalls

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from jobs.expressions import compile_expression
-from jobs.expressions.dtypes import convert
+from jobs.expressions.conversion import convert
 from jobs.join.emit import emit_columns
 from jobs.join.index_columns import lookups
 from jobs.join.newest import Latest, latest_of

@@ -16,7 +16,7 @@ from operator import add
 import polars as pl
 
 from jobs.expressions import compile_expression
-from jobs.expressions.dtypes import convert
+from jobs.expressions.conversion import convert, decimal_as_double
 from jobs.join.range_join import Bound, Comparison, Range
 from optimizer.algebra.expression import Call, Expression, inputs_of
 from optimizer.algebra.types import ColumnType, common_type
@@ -44,7 +44,7 @@ def ranges_of(predicates: Sequence[Expression], bound: frozenset[str]) -> Iterat
         if not isinstance(predicate, Call) or predicate.function not in _COMPARISONS:
             continue
         first, second = predicate.arguments
-        if {first.type, second.type} <= _LINEAR:
+        if _is_linear(first.type) and _is_linear(second.type):
             for terms in _differences(predicate):
                 _solve(terms, predicate.function, bound, ranges)
         else:
@@ -69,6 +69,10 @@ def _differences(predicate: Call) -> Iterator[list[Term]]:
         yield [*_terms(first, 1), *_terms(second, -1)]
 
 
+def _is_linear(kind: ColumnType) -> bool:
+    return kind in _LINEAR or kind.is_decimal
+
+
 def _is_abs(expression: Expression) -> bool:
     return isinstance(expression, Call) and expression.function == "abs"
 
@@ -78,7 +82,7 @@ def _terms(expression: Expression, sign: int) -> Iterator[Term]:
         first, second = expression.arguments
         yield from _terms(first, sign)
         yield from _terms(second, sign if expression.function == "add" else -sign)
-    elif isinstance(expression, Call) and expression.function == "cast" and expression.type in _LINEAR:
+    elif isinstance(expression, Call) and expression.function == "cast" and _is_linear(expression.type):
         (inner,) = expression.arguments
         if inner.type.is_numeric and expression.type is ColumnType.DOUBLE:
             yield from _terms(inner, sign)
@@ -109,6 +113,8 @@ def _solve(
 
 def _number(expression: Expression) -> pl.Expr:
     compiled = compile_expression(expression)
+    if expression.type.is_decimal:
+        return decimal_as_double(compiled, expression.type)
     if not expression.type.is_numeric:
         compiled = compiled.to_physical()
     return compiled.cast(pl.Float64)

@@ -56,6 +56,8 @@ def _plain(value: object) -> object:
 
 
 def _type(kind: pa.DataType) -> Any:
+    if pa.types.is_decimal(kind):
+        return {"type": "bytes", "logicalType": "decimal", "precision": kind.precision, "scale": kind.scale}
     if pa.types.is_boolean(kind):
         return "boolean"
     if pa.types.is_timestamp(kind):

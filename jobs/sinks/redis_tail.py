@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -124,8 +125,8 @@ def _moment(microseconds: int | None) -> datetime | None:
 def to_json(table: pa.Table) -> list[str]:
     """One JSON object per row.
 
-    Moments are ISO 8601, binaries base64, intervals seconds; NaN and infinities, which JSON lacks, are
-    null.
+    Moments are ISO 8601, binaries base64, intervals seconds, decimals text with all their digits; NaN and
+    infinities, which JSON lacks, are null.
 
     >>> to_json(pa.table({"a": [1, None]}))
     ['{"a":1}', '{"a":null}']
@@ -150,5 +151,7 @@ def _plain(value: object) -> object:
             return value.total_seconds()
         case bytes():
             return base64.b64encode(value).decode()
+        case Decimal():
+            return format(value, "f")
         case _:
             return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -182,5 +183,12 @@ def _typed(values: np.ndarray, kind: ColumnType, times: np.ndarray) -> pa.Array:
             return pa.array(times - values * 1_000_000).cast(ARROW_TYPES[kind])
         case ColumnType.DATE:
             return pa.array(values.astype(np.int32)).cast(ARROW_TYPES[kind])
+        case kind if kind.is_decimal:
+            # Whole numbers as units, as many as there is room for.
+            units = [
+                Decimal(unit).scaleb(-kind.scale)
+                for unit in (values % 10 ** min(kind.precision, 18)).tolist()
+            ]
+            return pa.array(units, ARROW_TYPES[kind])
         case _:
             return pa.array(values).cast(ARROW_TYPES[kind])

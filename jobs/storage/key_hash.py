@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from jobs.expressions.decimals import key_doubles
 from jobs.expressions.dtypes import FOREVER, FOREVER_DAY, PAST_FOREVER
 
 Tasks = npt.NDArray[np.int64]
@@ -29,6 +30,8 @@ def hash_tasks(keys: pl.Series, tasks: int) -> Tasks:
 
 def _hashes(keys: pl.Series) -> npt.NDArray[np.uint64]:
     dtype = keys.dtype
+    if dtype.is_decimal():
+        return _mix(key_doubles(keys).view(np.uint64))
     if dtype.is_numeric():
         # Adding zero turns -0.0 into 0.0.
         doubles = _filled(keys.cast(pl.Float64)).to_numpy() + 0.0

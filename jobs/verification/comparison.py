@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 import duckdb
 import polars as pl
@@ -29,8 +30,12 @@ def reference(query: Query, catalog: Catalog, tables: Mapping[str, pa.Table]) ->
     """DuckDB's answer over the tuples that are accepted."""
     text = to_duckdb(query, catalog, around=null_where_it_errs)
     with duckdb.connect(":memory:", config={"threads": 1}) as connection:
-        # It computes 1 / 0.0 and 1 / -0.0 once for both, where one statement has them.
-        connection.execute("SET TimeZone = 'UTC'; SET disabled_optimizers = 'common_subexpressions'")
+        # It computes 1 / 0.0 and 1 / -0.0 once for both, where one statement has them, and divides a sum that
+        # stands beside AVG, rounded to a double.
+        connection.execute(
+            "SET TimeZone = 'UTC'; "
+            "SET disabled_optimizers = 'common_subexpressions, aggregate_function_rewriter'"
+        )
         register(connection, catalog.functions)
         for name, table in tables.items():
             connection.register(name, table)
@@ -117,5 +122,7 @@ def _plain(value: object) -> object:
             return f"{value.total_seconds()} seconds"
         case bytes():
             return value.hex()
+        case Decimal():
+            return format(value, "f")
         case _:
             return value

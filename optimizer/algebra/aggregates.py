@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Literal as Kind
 from typing import TypeAlias
 
-from optimizer.algebra.types import NUMBERS, ColumnType
+from optimizer.algebra.types import COLUMN_TYPES, MOST_DIGITS, NUMBERS, ColumnType
 
 T = ColumnType
 Scheme: TypeAlias = Kind[
     "count",  # how many
-    "exact_sum",  # the halves of a sum of integers, so that nothing overflows, and how many
+    "exact_sum",  # the halves of a sum of integers or units, so that nothing overflows, and how many
     "least",  # the least value
     "greatest",  # the greatest value
     "least_by",  # the value beside the least other one
@@ -54,6 +54,30 @@ class AggregateFunction:
     """Whether ORDER BY stands inside its brackets."""
     distinct: bool = True
     """False if DISTINCT would mean nothing, or nothing definite."""
+    decimals: int = 0
+    """Digits of the longest decimals that stay decimals; 0 to take them as doubles, where it takes these."""
+
+    def taken(self, place: int, kind: ColumnType) -> ColumnType | None:
+        """The type in which an argument of some type is taken; None if it is not.
+
+        >>> AGGREGATES["stddev_pop"].taken(0, ColumnType.decimal(12, 2)).value
+        'double'
+        """
+        types = self.takes[place]
+        if not types:
+            return None if kind is T.INTERVAL else kind
+        if not kind.is_decimal:
+            return kind if kind in types else None
+        if not self.decimals:
+            return T.DOUBLE if T.DOUBLE in types else None
+        return kind if kind.precision <= self.decimals else None
+
+    def expected(self, place: int) -> str:
+        """The types that an argument may have, in words."""
+        words = list(map(str, self.takes[place])) or ["a column's type"]
+        if self.decimals:
+            words.append("decimal" if self.decimals == MOST_DIGITS else f"decimal({self.decimals})")
+        return " or ".join(words)
 
     def result(self, types: Sequence[ColumnType]) -> ColumnType:
         """The type of the result for arguments of the given types.
@@ -61,9 +85,12 @@ class AggregateFunction:
         >>> [AGGREGATES[name].result([ColumnType.INT]).value for name in ("sum", "max")]
         ['bigint', 'int']
         """
+        if self.name == "sum" and types[0].is_decimal:
+            return T.decimal(MOST_DIGITS, types[0].scale)
         if self.name == "sum" and types[0] is not T.DOUBLE:
             return T.BIGINT
-        return types[0] if self.returns is None else self.returns
+        between = self.name in ("median", "quantile_cont")
+        return types[0] if self.returns is None or (between and types[0].is_decimal) else self.returns
 
 
 _INTEGERS = (T.INT, T.BIGINT)
@@ -83,7 +110,9 @@ _BITS = (
     ("or", "The bits that any has."),
     ("xor", "The bits that an odd number of them has."),
 )
-_COMPARED = tuple(kind for kind in T if kind not in (T.INTERVAL, T.BINARY))
+_COMPARED = tuple(kind for kind in COLUMN_TYPES if kind is not T.BINARY)
+_BETWEEN_DIGITS = 18
+"""Digits of decimals between which others are found; of longer ones DuckDB finds them as doubles."""
 AGGREGATES = {
     function.name: function
     for function in (
@@ -98,9 +127,16 @@ AGGREGATES = {
             distinct=False,
         ),
         AggregateFunction(
-            "sum", (NUMBERS,), None, "SUM(number)", "The sum; NULL if it is no bigint, or of nothing."
+            "sum",
+            (NUMBERS,),
+            None,
+            "SUM(number)",
+            "The sum; NULL if it is no bigint, has more than 38 digits, or is of nothing.",
+            decimals=MOST_DIGITS,
         ),
-        AggregateFunction("avg", (NUMBERS,), T.DOUBLE, "AVG(number)", "The mean.", ("mean",)),
+        AggregateFunction(
+            "avg", (NUMBERS,), T.DOUBLE, "AVG(number)", "The mean.", ("mean",), decimals=MOST_DIGITS
+        ),
         AggregateFunction("min", ((),), None, "MIN(value)", "The least value."),
         AggregateFunction("max", ((),), None, "MAX(value)", "The greatest value."),
         AggregateFunction("bool_and", ((T.BOOLEAN,),), None, "BOOL_AND(condition)", "True if all are."),
@@ -135,7 +171,12 @@ AGGREGATES = {
             for name, help in _BITS
         ),
         AggregateFunction(
-            "mode", (_COMPARED,), None, "MODE(value)", "The most frequent value; of several the least."
+            "mode",
+            (_COMPARED,),
+            None,
+            "MODE(value)",
+            "The most frequent value; of several the least.",
+            decimals=MOST_DIGITS,
         ),
         AggregateFunction(
             "any_value",
@@ -158,7 +199,14 @@ AGGREGATES = {
             )
             for name in ("first", "last")
         ),
-        AggregateFunction("median", (NUMBERS,), T.DOUBLE, "MEDIAN(number)", "The number in the middle."),
+        AggregateFunction(
+            "median",
+            (NUMBERS,),
+            T.DOUBLE,
+            "MEDIAN(number)",
+            "The number in the middle.",
+            decimals=_BETWEEN_DIGITS,
+        ),
         AggregateFunction(
             "quantile_cont",
             (NUMBERS,),
@@ -167,6 +215,7 @@ AGGREGATES = {
             "The number that a fraction of all, such as 0.95, is below; between two what lies between them.",
             ("percentile_cont",),
             constant=T.DOUBLE,
+            decimals=_BETWEEN_DIGITS,
         ),
         AggregateFunction(
             "quantile_disc",
@@ -176,6 +225,7 @@ AGGREGATES = {
             "The least value that at least a fraction of all, such as 0.95, is not above.",
             ("percentile_disc", "quantile"),
             constant=T.DOUBLE,
+            decimals=MOST_DIGITS,
         ),
         AggregateFunction(
             "string_agg",
@@ -226,7 +276,8 @@ def scheme(function: str, types: Sequence[ColumnType], distinct: bool) -> Scheme
     if distinct and (found not in ("least", "greatest", "bits", "pairs", "ordered") or function == "bit_xor"):
         return "values"
     if found is None:
-        return "exact_sum" if function in ("sum", "avg") and types[0] in _INTEGERS else "values"
+        exact = types[0] in _INTEGERS or types[0].is_decimal
+        return "exact_sum" if function in ("sum", "avg") and exact else "values"
     return found
 
 
@@ -239,6 +290,9 @@ def states(kept: Scheme, types: Sequence[ColumnType]) -> tuple[tuple[str, Column
     match kept:
         case "count":
             return (("count", T.BIGINT),)
+        case "exact_sum" if types[0].is_decimal:
+            halves = T.decimal(MOST_DIGITS, types[0].scale)
+            return (("high", halves), ("low", halves), ("count", T.BIGINT))
         case "exact_sum":
             return (("high", T.BIGINT), ("low", T.BIGINT), ("count", T.BIGINT))
         case "least_by" | "greatest_by" | "pairs":

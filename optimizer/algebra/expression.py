@@ -33,7 +33,8 @@ class Column:
 class Literal:
     """A constant.
 
-    Timestamps and dates are ISO 8601 text (UTC), binaries hexadecimal text, intervals whole microseconds;
+    Timestamps and dates are ISO 8601 text (UTC), binaries hexadecimal text, intervals whole microseconds,
+    decimals text with all digits behind the point that their type has;
     NULL is `None` with the type that its context asks for.
     """
 

@@ -7,8 +7,9 @@ from math import isfinite
 
 from optimizer.algebra.expression import Call, Column, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.functions.decimals import decimal_constant
 from optimizer.algebra.types import ColumnType
-from optimizer.algebra.typing import with_bare_nulls
+from optimizer.algebra.typing import ROUNDING, with_bare_constants
 from optimizer.algebra.udf_names import user_name
 
 T = ColumnType
@@ -62,6 +63,8 @@ def over_columns(call: Call) -> tuple[str, tuple[int, ...]]:
     ('LEFT("@"."c0", "@"."c1")', (0, 1))
     """
     fixed = FUNCTIONS[call.function].constants(len(call.arguments))
+    if call.function in ROUNDING and call.type.is_decimal:
+        fixed |= {1}
     read = tuple(n for n in range(len(call.arguments)) if n not in fixed)
     arguments = tuple(
         argument if n in fixed else Column("@", f"c{read.index(n)}", argument.type)
@@ -76,7 +79,7 @@ def duckdb_type(kind: ColumnType) -> str:
     >>> duckdb_type(T.STRING), duckdb_type(T.TIMESTAMP)
     ('VARCHAR', 'TIMESTAMP')
     """
-    return _DUCKDB_TYPES[kind]
+    return str(kind).upper() if kind.is_decimal else _DUCKDB_TYPES[kind]
 
 
 def quote(name: str) -> str:
@@ -142,6 +145,10 @@ class _Writer:
                 return "'" + str(value).replace("'", "''") + "'", _ATOM
             case T.DOUBLE, _:
                 return self._double(float(value))
+            case kind, _ if kind.is_decimal:
+                if decimal_constant(str(value)) != literal:
+                    return self._typed(f"'{value}'", kind), _ATOM
+                return str(value), _LEVEL["negate"] if str(value).startswith("-") else _ATOM
             case _:
                 level = _ATOM if int(value) >= 0 else _LEVEL["negate"]
                 # Whole numbers are read as integers where they fit, and by DuckDB -(-2147483648) as a bigint.
@@ -151,14 +158,14 @@ class _Writer:
                 return str(value), level
 
     def _typed(self, text: str, kind: ColumnType) -> str:
-        return f"CAST({text} AS {_DUCKDB_TYPES[kind] if self._exact else str(kind).upper()})"
+        return f"CAST({text} AS {duckdb_type(kind) if self._exact else str(kind).upper()})"
 
     def _double(self, number: float) -> tuple[str, int]:
         text = repr(number)
         if not isfinite(number):
             return f"CAST('{text}' AS DOUBLE)", _ATOM
-        # DuckDB reads 0.5 as a decimal; an exponent makes it a double.
-        text = f"{text}e0" if self._exact and "e" not in text else text
+        # 0.5 is read as a decimal; an exponent makes it a double.
+        text = f"{text}e0" if "e" not in text else text
         return text, _LEVEL["negate"] if text.startswith("-") else _ATOM
 
     def _interval(self, us: int) -> str:
@@ -175,7 +182,7 @@ class _Writer:
         return text if own >= level else f"({text})"
 
     def _call(self, call: Call) -> str:
-        call = call if self._exact else with_bare_nulls(call)
+        call = call if self._exact else with_bare_constants(call)
         name, arguments = call.function, call.arguments
         own = user_name(name)
         if own is not None:

@@ -3,7 +3,7 @@
 Types follow DuckDB. Where SQL converts silently, the conversion becomes a visible `cast`,
 so that the runtime never has to guess: a string literal beside a timestamp is a timestamp,
 and a date beside a timestamp is that day's midnight. Numbers of different types stay as
-they are; comparing and adding them gives the wider type.
+they are; comparing and adding them gives the wider type. Only a decimal constant beside a double is a double.
 
 A call is also put into canonical order (`optimizer.algebra.normalize`).
 """
@@ -12,15 +12,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
+from decimal import Decimal
+from functools import reduce
 
 from optimizer.algebra.expression import Call, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS, Function, Kind
+from optimizer.algebra.functions.decimals import decimal_constant, units
 from optimizer.algebra.normalize import ordered_call
-from optimizer.algebra.types import NUMBERS, ColumnType
+from optimizer.algebra.types import (
+    MOST_DIGITS,
+    NUMBERS,
+    ColumnType,
+    arithmetic_type,
+    chosen_type,
+    common_type,
+    rounded_type,
+)
 
 T = ColumnType
 _INTEGERS = frozenset({T.INT, T.BIGINT})
 _MOMENTS = frozenset({T.TIMESTAMP, T.DATE})
+_EXACT_DOUBLES = 2**53, 22
+"""Decimals of no more units and digits behind the point are doubles that are rounded once."""
 
 
 class TypeMismatch(ValueError):
@@ -75,28 +88,42 @@ def call(name: str, *arguments: Expression) -> Expression:
     typed, result = _TYPED[function.rule](function, arguments)
     if function.rule == "comparison" and any(is_null(a) for a in (typed[:1] if name == "in" else typed)):
         return Literal(None, T.BOOLEAN)
+    if name in ROUNDING and result.is_decimal and is_null(typed[0]):
+        # DuckDB rounds a column's NULL to a place beyond all digits as 0, but not the constant.
+        return Literal(None, result)
     return ordered_call(name, tuple(typed), result)
 
 
-def with_bare_nulls(typed: Call) -> Call:
-    """The call with its NULLs as a person writes them: without the types of casts.
+def with_bare_constants(typed: Call) -> Call:
+    """The call with its constants as a person writes them.
+
+    NULL stands without a type, and a double as 1.5.
 
     Only where what stands beside them gives them the same types.
 
     >>> from optimizer.algebra.expression import Column
     >>> a = Column("r", "a", ColumnType.INT)
     >>> nulls = (call("add", a, Literal(None, kind)) for kind in (ColumnType.INT, ColumnType.BIGINT))
-    >>> [str(with_bare_nulls(one).arguments[1].type) for one in nulls]
+    >>> [str(with_bare_constants(one).arguments[1].type) for one in nulls]
     ['boolean', 'bigint']
     """
-    if typed.function not in FUNCTIONS or not any(map(is_null, typed.arguments)):
+    bare = tuple(_bare(a) for a in typed.arguments)
+    if typed.function not in FUNCTIONS or bare == typed.arguments:
         return typed
-    bare = tuple(Literal(None, T.BOOLEAN) if is_null(a) else a for a in typed.arguments)
     try:
         same = call(typed.function, *bare) == typed
-    except TypeMismatch:
+    except (TypeMismatch, KeyError, ValueError):
         return typed
     return Call(typed.function, bare, typed.type) if same else typed
+
+
+def _bare(constant: Expression) -> Expression:
+    if is_null(constant):
+        return Literal(None, T.BOOLEAN)
+    if isinstance(constant, Literal) and constant.type is T.DOUBLE:
+        read = decimal_constant(repr(constant.value))
+        return constant if read is None else read
+    return constant
 
 
 def arity(function: Function) -> str:
@@ -126,10 +153,14 @@ def cast(expression: Expression, target: ColumnType) -> Expression:
         return Literal(_moment(str(expression.value), target), target)
     if isinstance(expression, Literal) and source is T.DATE and target is T.TIMESTAMP:
         return Literal(f"{expression.value}T00:00:00", target)
+    if isinstance(expression, Literal) and source.is_decimal and target is T.DOUBLE:
+        number = Decimal(str(expression.value))
+        if source.scale <= _EXACT_DOUBLES[1] and abs(units(number, source.scale)) <= _EXACT_DOUBLES[0]:
+            return Literal(float(number), target)
     allowed = (
         (source is T.STRING and target is not T.INTERVAL)
         or (target is T.STRING and source is not T.INTERVAL)
-        or {source, target} <= {T.INT, T.BIGINT, T.DOUBLE, T.BOOLEAN}
+        or all(kind.is_numeric or kind is T.BOOLEAN for kind in (source, target))
         or {source, target} <= _MOMENTS
     )  # fmt: skip
     if not allowed:
@@ -156,17 +187,25 @@ def _each(arguments: Sequence[Expression], allowed: frozenset[ColumnType], words
 
 
 def _numbers(arguments: Sequence[Expression]) -> list[Expression]:
-    return _each(arguments, frozenset(NUMBERS), "a number")
+    decimals = {a.type for a in arguments if a.type.is_decimal}
+    return _doubles_alike(_each(arguments, frozenset(NUMBERS) | decimals, "a number"))
+
+
+def _doubles_alike(arguments: list[Expression]) -> list[Expression]:
+    """The arguments with decimal constants as doubles, if one of them is a double."""
+    if not any(a.type is T.DOUBLE for a in arguments):
+        return arguments
+    return [cast(a, T.DOUBLE) if a.type.is_decimal and isinstance(a, Literal) else a for a in arguments]
 
 
 def _boolean(function: Function, arguments: Sequence[Expression]) -> Typed:
     return _each(arguments, frozenset({T.BOOLEAN}), "boolean"), T.BOOLEAN
 
 
-def _common(arguments: Sequence[Expression]) -> Typed:
+def _common(arguments: Sequence[Expression], choose: bool = False) -> Typed:
     """Arguments of one comparable type, and that type; numbers keep theirs.
 
-    Of numbers' types the widest is returned.
+    Of numbers' types the widest is returned; where the result is one of the arguments it has room for all.
     """
     types = [a.type for a in arguments if not _untyped(a)]
     if not types:
@@ -177,7 +216,7 @@ def _common(arguments: Sequence[Expression]) -> Typed:
     if set(firm) == _MOMENTS:
         target = T.TIMESTAMP
     if target.is_numeric:
-        target = max((t for t in types if t.is_numeric), key=NUMBERS.index)
+        target = reduce(chosen_type if choose else common_type, (t for t in types if t.is_numeric))
     typed: list[Expression] = []
     for position, argument in enumerate(arguments):
         if _untyped(argument):
@@ -191,7 +230,7 @@ def _common(arguments: Sequence[Expression]) -> Typed:
             typed.append(argument)
         else:
             raise TypeMismatch(position, str(argument.type), _article(target))
-    return typed, target
+    return _doubles_alike(typed), target
 
 
 def _is_text(expression: Expression) -> bool:
@@ -207,7 +246,7 @@ def _comparison(function: Function, arguments: Sequence[Expression]) -> Typed:
 
 
 def _first(function: Function, arguments: Sequence[Expression]) -> Typed:
-    typed, result = _common(arguments)
+    typed, result = _common(arguments, choose=True)
     if function.name == "nullif":
         return typed, typed[0].type
     return typed, result
@@ -226,7 +265,7 @@ def _case(function: Function, arguments: Sequence[Expression]) -> Typed:
         elif arguments[i].type is not T.BOOLEAN:
             raise TypeMismatch(i, str(arguments[i].type), "boolean")
     try:
-        converted, result = _common([arguments[i] for i in values])
+        converted, result = _common([arguments[i] for i in values], choose=True)
     except TypeMismatch as error:
         raise TypeMismatch(values[error.position], error.found, error.expected) from None
     for i, value in zip(values, converted, strict=True):
@@ -239,7 +278,14 @@ def _arithmetic(function: Function, arguments: Sequence[Expression]) -> Typed:
     if any(t in _MOMENTS or t is T.INTERVAL for t in types):
         return _moments(function.name, arguments, types)
     typed = _numbers(arguments)
-    return typed, max((a.type for a in typed), key=NUMBERS.index)
+    if len(typed) == 1:
+        return typed, typed[0].type
+    result = arithmetic_type(function.name, typed[0].type, typed[1].type)
+    if result is None:
+        raise TypeMismatch(
+            1, str(typed[1].type), f"a decimal with fewer digits behind the point, {MOST_DIGITS} in all"
+        )
+    return typed, result
 
 
 def _moments(name: str, arguments: Sequence[Expression], types: Sequence[ColumnType | None]) -> Typed:
@@ -309,7 +355,25 @@ def _signature(function: Function, arguments: Sequence[Expression]) -> Typed:
             typed.append(_of_kind(function.kind(position), argument))
         except TypeMismatch as error:
             raise TypeMismatch(position, error.found, error.expected) from None
+    if typed and typed[0].type.is_decimal and function.name in ROUNDING:
+        return typed, rounded_type(typed[0].type, _digits(typed), cut=function.name == "trunc")
     return typed, function.result([argument.type for argument in typed])
+
+
+ROUNDING = frozenset({"round", "round_even", "trunc"})
+"""Functions whose second argument says how many digits behind the point a decimal keeps."""
+
+
+def _digits(arguments: Sequence[Expression]) -> int:
+    """To how many digits a decimal is rounded: its type depends on them."""
+    if len(arguments) == 1:
+        return 0
+    digits = arguments[1]
+    if not isinstance(digits, Literal) or digits.value is None or digits.type is not T.INT:
+        raise TypeMismatch(
+            1, "NULL" if is_null(digits) else "an expression", "a whole number, beside a decimal"
+        )
+    return int(digits.value)
 
 
 def _of_kind(kind: Kind, argument: Expression) -> Expression:
@@ -317,11 +381,13 @@ def _of_kind(kind: Kind, argument: Expression) -> Expression:
         return _constant(kind, argument)
     if is_null(argument):
         # One that was cast keeps its type where the parameter takes it.
-        own = argument.type if argument.type in kind.types else kind.types[0]
+        own = argument.type if kind.takes(argument.type) else kind.types[0]
         return Literal(None, kind.becomes or own)
     if kind.types[0] is T.TIMESTAMP and _is_text(argument):
         argument = cast(argument, T.TIMESTAMP)
-    if argument.type not in kind.types:
+    if argument.type.is_decimal and not kind.decimals and T.DOUBLE in kind.types:
+        return cast(argument, T.DOUBLE)
+    if not kind.takes(argument.type):
         raise TypeMismatch(0, str(argument.type), kind.words)
     return cast(argument, kind.becomes) if kind.becomes else argument
 

@@ -19,7 +19,7 @@ from math import factorial, prod
 
 from optimizer.algebra.digest import digest
 from optimizer.algebra.expression import Call, Expression, columns_of, inputs_of, rename_inputs
-from optimizer.algebra.types import MOMENTS, NUMBERS, ColumnType, common_type
+from optimizer.algebra.types import common_type, widens
 from optimizer.algebra.udf_names import commutes
 from optimizer.logical.query import Query
 
@@ -93,24 +93,19 @@ def conjuncts(expression: Expression) -> frozenset[Expression]:
 
 def _compared(first: Expression, second: Expression) -> tuple[Expression, Expression]:
     """An equality's sides with the fewest casts that keep the type it compares in."""
-    types = next((types for types in (NUMBERS, MOMENTS) if first.type in types and second.type in types), ())
-    if not types:
+    if not first.type.comparable_with(second.type):
         return first, second
     common = common_type(first.type, second.type)
-    left, right = (_unwidened(side, types) for side in (first, second))
-    if common in (left.type, right.type):
+    left, right = (_unwidened(side) for side in (first, second))
+    if common_type(left.type, right.type) is common:
         return left, right
     # Without its casts the equality would compare in a narrower type, in which other values are equal.
     return Call("cast", (left,), common), Call("cast", (right,), common)
 
 
-def _unwidened(side: Expression, types: Sequence[ColumnType]) -> Expression:
+def _unwidened(side: Expression) -> Expression:
     """What the outermost casts to wider types cast; any other expression itself."""
-    while (
-        isinstance(side, Call)
-        and side.function == "cast"
-        and side.arguments[0].type in types[: types.index(side.type)]
-    ):
+    while isinstance(side, Call) and side.function == "cast" and widens(side.arguments[0].type, side.type):
         side = side.arguments[0]
     return side
 

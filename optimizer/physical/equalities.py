@@ -13,13 +13,15 @@ from optimizer.physical.rules import Equality
 def hashes_agree(left: ColumnType, right: ColumnType) -> bool:
     """True if values equal in SQL hash alike, the one cast to the type of the other.
 
-    Bigints compare with doubles as doubles, so different bigints can equal one double: such an
+    Bigints and decimals compare with doubles as doubles, so different ones can equal one double: such an
     equality filters, but it cannot say which task holds a tuple.
 
     >>> hashes_agree(ColumnType.INT, ColumnType.DOUBLE)
     True
     """
-    return {left, right} != {ColumnType.BIGINT, ColumnType.DOUBLE}
+    if ColumnType.DOUBLE not in (left, right):
+        return True
+    return not any(kind is ColumnType.BIGINT or kind.is_decimal for kind in (left, right))
 
 
 def equality_class(column: Column, predicates: Iterable[Expression]) -> frozenset[Column]:

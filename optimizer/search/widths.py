@@ -11,6 +11,7 @@ POSITION_BYTES = 9.0
 """Of every tuple's arrival number and ordinal."""
 TEXT_BYTES = 24.0
 """Taken for texts and binaries of which nothing is known."""
+_DECIMAL_BYTES = 16.0
 _BYTES = {ColumnType.INT: 4.0, ColumnType.DATE: 4.0, ColumnType.BOOLEAN: 0.125}
 
 
@@ -20,6 +21,8 @@ def width(kind: ColumnType, text_bytes: float = TEXT_BYTES) -> float:
     >>> width(ColumnType.BIGINT), width(ColumnType.STRING)
     (8.0, 24.0)
     """
+    if kind.is_decimal:
+        return _DECIMAL_BYTES
     return text_bytes if kind in (ColumnType.STRING, ColumnType.BINARY) else _BYTES.get(kind, 8.0)
 
 

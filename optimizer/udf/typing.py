@@ -29,7 +29,7 @@ def user_call(function: UserFunction, arguments: tuple[Expression, ...]) -> Expr
 def _converted(position: int, argument: Expression, wanted: ColumnType) -> Expression:
     if is_null(argument) or argument.type is wanted:
         return cast(argument, wanted)
-    widens = (
+    widens = (argument.type.is_decimal and wanted is ColumnType.DOUBLE) or (
         argument.type in NUMBERS
         and wanted in NUMBERS
         and NUMBERS.index(argument.type) < NUMBERS.index(wanted)

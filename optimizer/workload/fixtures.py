@@ -8,11 +8,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import ClassVar, TypeAlias
 
 import yaml
 
 from optimizer.algebra.errors import InputError, Place
+from optimizer.algebra.functions.decimals import to_decimal
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
@@ -21,7 +23,7 @@ from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
 from optimizer.workload.yaml_nodes import YamlDocument
 
-Value: TypeAlias = int | float | str | bool | datetime | date | timedelta | bytes | None
+Value: TypeAlias = int | float | Decimal | str | bool | datetime | date | timedelta | bytes | None
 Row: TypeAlias = Mapping[str, Value]
 
 _KEYS = ("given", "late", "expect", "dead_letters")
@@ -167,12 +169,12 @@ class FixturesDocument(YamlDocument):
         if node.tag == "tag:yaml.org,2002:null":
             return None
         if not isinstance(node, yaml.ScalarNode):
-            self._fail(node, path, "no single value", _EXPECTED[kind])
+            self._fail(node, path, "no single value", _expected(kind))
         text = str(node.value)
         try:
             return _read(text, kind)
         except (ValueError, OverflowError, binascii.Error):
-            self._fail(node, path, text or "nothing", f"{_EXPECTED[kind]}, or null")
+            self._fail(node, path, text or "nothing", f"{_expected(kind)}, or null")
 
     def _check_late(self, case: Case) -> None:
         for one in case.late:
@@ -215,6 +217,10 @@ _EXPECTED = {
 _TRUTH = {"true": True, "false": False}
 
 
+def _expected(kind: ColumnType) -> str:
+    return f"digits that a {kind} has" if kind.is_decimal else _EXPECTED[kind]
+
+
 def _read(text: str, kind: ColumnType) -> Value:
     """A value from its text. Raises `ValueError`, `OverflowError` or `binascii.Error`."""
     match kind:
@@ -238,6 +244,8 @@ def _read(text: str, kind: ColumnType) -> Value:
             return base64.b64decode(text, validate=True)
         case ColumnType.INTERVAL:
             return timedelta(microseconds=parse_duration_us(text))
+        case kind if kind.is_decimal:
+            return to_decimal(text.replace("_", ""), kind)
         case _:
             return text
 

@@ -12,7 +12,7 @@ import yaml
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.settings import BadSetting
-from optimizer.algebra.types import COLUMN_TYPES, ColumnType
+from optimizer.algebra.types import COLUMN_TYPES, TYPE_NAMES, ColumnType, column_type
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.source import (
     CONNECTORS,
@@ -249,17 +249,12 @@ class StreamsDocument(YamlDocument):
             if twin is not None:
                 self._fail(key, f"{path}.{name}", f"column {name} beside {twin}", "names that differ")
             written = self._text(value, f"{path}.{name}", "a column type").lower()
-            kind = next((t for t in COLUMN_TYPES if t.value == written), None)
-            if kind is None:
-                types = [t.value for t in COLUMN_TYPES]
-                self._fail(
-                    value,
-                    f"{path}.{name}",
-                    f"type {written}",
-                    f"one of {', '.join(types)}",
-                    nearest(written, types),
-                )
-            columns.append((name, kind))
+            try:
+                columns.append((name, column_type(written)))
+            except ValueError:
+                near = nearest(written, COLUMN_TYPES)
+                expected = f"one of {', '.join(TYPE_NAMES)}"
+                self._fail(value, f"{path}.{name}", f"type {written}", expected, near)
         if not columns:
             self._fail(node, path, "no column", "at least one column")
         return tuple(columns)

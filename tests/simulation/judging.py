@@ -12,7 +12,13 @@ import polars as pl
 from jobs.recovery.manifest import Manifest
 from tests.simulation.queries import AT_ONCE, CATALOG, query, reference
 
-SCHEMA = {"at": pl.Datetime("us", "UTC"), "k": pl.Int64(), "j": pl.Int64(), "n": pl.Int64()}
+SCHEMA = {
+    "at": pl.Datetime("us", "UTC"),
+    "k": pl.Int64(),
+    "j": pl.Int64(),
+    "n": pl.Int64(),
+    "d": pl.Decimal(6, 2),
+}
 _BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 Row = tuple[object, ...]
 Answer = Counter[Row]

@@ -23,6 +23,7 @@ _COLUMNS = (
     ("k", ColumnType.BIGINT),
     ("j", ColumnType.BIGINT),
     ("n", ColumnType.BIGINT),
+    ("d", ColumnType.decimal(6, 2)),
 )
 _LATENESS = timedelta(seconds=3)
 STREAMS = ("r", "s", "t", "u")
@@ -54,6 +55,8 @@ AT_ONCE = {
     "forever": f"SELECT {_outputs('tu')} FROM t, u WHERE t.k = u.k AND t.j = u.j",
     "reckoned": f"SELECT {_outputs('su')}, s.k * 3 - u.j AS x, COALESCE(s.j, u.k) / 2 AS y "
     "FROM s [RANGE 8 SECONDS], u [RANGE 7 SECONDS] WHERE s.k + 1 = u.k + 1 AND (s.j <> u.j OR u.j IS NULL)",
+    "priced": f"SELECT {_outputs('st')}, s.d * 1.05 - t.d AS x FROM s [RANGE 8 SECONDS], t [RANGE 6 SECONDS] "
+    "WHERE s.d = t.k AND s.d - 0.5 <= t.d",
     "alone": f"SELECT {_outputs('t')}, t.k % 2 AS x FROM t WHERE t.k >= 1 AND NOT (t.j = 2)",
 }
 """Whose results leave with the batch that completes them."""
@@ -67,7 +70,7 @@ HELD = {
     "version": f"SELECT {_outputs('rv')}, v.j AS x FROM r LEFT JOIN v FOR SYSTEM_TIME AS OF r.at "
     "ON r.k = v.k",
     "groups": "SELECT TUMBLE(t.at, INTERVAL 4 SECONDS) AS b, t.k, COUNT(*) AS c, SUM(t.j) AS x, "
-    "MIN(t.n) AS y FROM t GROUP BY b, t.k",
+    "MIN(t.n) AS y, SUM(t.d) AS z, AVG(t.d) AS a FROM t GROUP BY b, t.k",
     "groups of pairs": "SELECT TUMBLE(RESULT_TIME(), INTERVAL 4 SECONDS) AS b, COUNT(*) AS c, MAX(s.n) AS x "
     f"FROM {_RS} WHERE r.k = s.k GROUP BY b",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -55,7 +56,8 @@ class Source:
     def _tuple(self, given: Tuple, now: datetime) -> dict[str, object]:
         seconds, k, j = given
         self._number += 1
-        return {"at": now + timedelta(seconds=seconds), "k": k, "j": j, "n": self._number}
+        price = None if j is None else Decimal(2 * j + self._number % 2) / 2
+        return {"at": now + timedelta(seconds=seconds), "k": k, "j": j, "n": self._number, "d": price}
 
     def planned(self, batch: int, checkpoint: Checkpoint, last: Manifest | None) -> PlannedBatch:
         """A batch as the log has it, or as far as there are tuples now."""

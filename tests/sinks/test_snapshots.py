@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -48,6 +49,27 @@ def test_a_batch_is_one_snapshot_that_says_what_it_is(lake: Catalog, tmp_path: P
         "millrace.query": "a.b",
         "millrace.complete-since-us": "17",
     }
+
+
+def test_decimals_keep_their_digits(lake: Catalog, tmp_path: Path) -> None:
+    sink = SnapshotSink("lake", "live", "{query}", "c", None)
+    sink.connect()
+    columns = {
+        "price": pa.array([Decimal("-0.01"), Decimal("9999999999.99"), None], pa.decimal128(12, 2)),
+        "wide": pa.array([Decimal("-" + "9" * 38), Decimal(10**37), None], pa.decimal128(38, 0)),
+        "fine": pa.array([Decimal("0." + "1" * 38), Decimal(0), None], pa.decimal128(38, 38)),
+    }
+    for number in range(2):
+        # The same types fit the table that is there.
+        sink.publish(batch(tmp_path, number, pa.table(columns), "q"))
+    table = lake.load_table("live.q")
+    assert [str(field.field_type) for field in table.schema().fields] == [
+        "decimal(12, 2)",
+        "decimal(38, 0)",
+        "decimal(38, 38)",
+    ]
+    stored = pa.table(columns).to_pylist()
+    assert sorted(table.scan().to_arrow().to_pylist(), key=str) == sorted(stored * 2, key=str)
 
 
 def test_columns_come_and_change(lake: Catalog, tmp_path: Path) -> None:

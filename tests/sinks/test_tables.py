@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import psycopg
@@ -51,6 +52,36 @@ def test_every_value_arrives(postgres: Server, tmp_path: Path) -> None:
         (None, "-0", None, None, None, "-infinity", "-infinity", None, None, 0),
         (-(2**63), "-Infinity", "a\ufffdb", b"", False, "infinity", "infinity", "00:00:00", None, 0),
         (1, "NaN", "", b"\0\xff", True, "1970-01-01 00:00:00+00", "1970-01-01", "00:00:01.5", "mine", 0),
+    ]
+
+
+def test_decimals_keep_their_digits(postgres: Server, tmp_path: Path) -> None:
+    url = postgres.fresh("decimals")
+    sink = TableSink(url, "public", "{query}", "c")
+    sink.connect()
+    prices = ["-0.01", "9999999999.99", "0.00", None]
+    wide = ["-" + "9" * 38, "1" + "0" * 37, "0", None]
+    fine = ["0." + "1" * 38, "0." + "0" * 37 + "1", "-0." + "9" * 38, None]
+    columns = {
+        name: pa.array([None if text is None else Decimal(text) for text in texts], pa.decimal128(*digits))
+        for name, digits, texts in (
+            ("price", (12, 2), prices),
+            ("wide", (38, 0), wide),
+            ("fine", (38, 38), fine),
+        )
+    }
+    sink.publish(batch(tmp_path, 0, pa.table(columns), "q"))
+    # The same types fit the table that is there.
+    sink.publish(batch(tmp_path, 1, pa.table(columns), "q"))
+    for number in range(2):
+        text = f"SELECT price::text, wide::text, fine::text FROM q WHERE _batch = {number}"
+        assert asked(url, text) == list(zip(prices, wide, fine, strict=True))
+    kinds = "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'q'::regclass"
+    assert asked(url, f"{kinds} AND attnum > 0 ORDER BY attnum") == [
+        ("numeric(12,2)",),
+        ("numeric(38,0)",),
+        ("numeric(38,38)",),
+        ("bigint",),
     ]
 
 

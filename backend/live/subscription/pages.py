@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -135,7 +136,8 @@ def _nothing(folder: Path) -> pa.Table:
 def as_json(table: pa.Table) -> list[dict[str, object]]:
     """Rows as JSON has them, as the live tail shows them.
 
-    Moments are ISO 8601, binaries base64, intervals seconds; NaN and infinities, which JSON lacks, are null.
+    Moments are ISO 8601, binaries base64, intervals seconds, decimals text with all their digits; NaN and
+    infinities, which JSON lacks, are null.
     """
     for position, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
@@ -175,5 +177,7 @@ def _plain(value: object) -> object:
             return value.total_seconds()
         case bytes():
             return base64.b64encode(value).decode()
+        case Decimal():
+            return format(value, "f")
         case _:
             return value

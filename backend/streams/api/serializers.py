@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from typing import cast
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from backend.http.documents import Document, Form
 from backend.streams.actions import StreamSpec
 from backend.streams.api.sources import WithSources
-from backend.streams.models import COLUMN_TYPE_CHOICES, DAY_MS, KIND_CHOICES, NAME, Stream
-from optimizer.algebra.types import ColumnType
+from backend.streams.models import DAY_MS, KIND_CHOICES, NAME, Stream
+from optimizer.algebra.types import TYPE_NAMES, TYPE_PATTERN, ColumnType, column_type
 from optimizer.logical.source import CONNECTORS
 from optimizer.logical.stream import MOST_TASKS
 
@@ -16,11 +17,22 @@ BIGGEST = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly."""
 
 
+@extend_schema_field({"type": "string", "pattern": TYPE_PATTERN, "example": "decimal(12,2)"})
+class ColumnTypeField(serializers.CharField):
+    """The name of a column type."""
+
+    def to_internal_value(self, data: str) -> ColumnType:
+        try:
+            return column_type(super().to_internal_value(data))
+        except ValueError:
+            raise serializers.ValidationError(f"expected one of {', '.join(TYPE_NAMES)}") from None
+
+
 class StreamColumnSerializer(Form):
     name = serializers.RegexField(
         r"\A[A-Za-z_][A-Za-z0-9_]*\Z", max_length=255, error_messages={"invalid": "letters, digits and _"}
     )
-    type = serializers.ChoiceField(choices=COLUMN_TYPE_CHOICES)
+    type = ColumnTypeField()
 
 
 class NamedColumnSerializer(Document):
@@ -67,7 +79,7 @@ class StreamWriteSerializer(WithSources):
         """The description, completed by what is there already when this is a partial one."""
         values = {name: value for name, value in self.validated_data.items() if name != "team"}
         if "columns" in values:
-            values["columns"] = tuple((c["name"], ColumnType(c["type"])) for c in values["columns"])
+            values["columns"] = tuple((c["name"], c["type"]) for c in values["columns"])
         if "key" in values:
             values["key"] = tuple(values["key"])
         given = {name: values.pop(name) for name in CONNECTORS if name in values}

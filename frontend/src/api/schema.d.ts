@@ -606,18 +606,6 @@ export interface components {
             id: string;
             topology: string;
         };
-        /**
-         * @description * `bigint` - bigint
-         *     * `int` - int
-         *     * `double` - double
-         *     * `string` - string
-         *     * `boolean` - boolean
-         *     * `timestamp` - timestamp
-         *     * `date` - date
-         *     * `binary` - binary
-         * @enum {string}
-         */
-        ColumnTypeEnum: "bigint" | "int" | "double" | "string" | "boolean" | "timestamp" | "date" | "binary";
         Completeness: {
             kind: components["schemas"]["CompletenessKindEnum"];
             /** Format: date-time */
@@ -2215,11 +2203,13 @@ export interface components {
         };
         StreamColumn: {
             name: string;
-            type: components["schemas"]["ColumnTypeEnum"];
+            /** @example decimal(12,2) */
+            type: string;
         };
         StreamColumnRequest: {
             name: string;
-            type: components["schemas"]["ColumnTypeEnum"];
+            /** @example decimal(12,2) */
+            type: string;
         };
         /**
          * @description * `stream` - stream

@@ -3,8 +3,13 @@ import { z } from "zod";
 
 const whole = z.number();
 
-export const columnType = z.enum(["bigint", "int", "double", "string", "boolean", "timestamp", "date", "binary", "interval"]);
-export type ColumnType = z.infer<typeof columnType>;
+export const column = z.object({
+  input: z.string(),
+  kind: z.literal("column"),
+  name: z.string(),
+  type: z.string(),
+});
+export type Column = z.infer<typeof column>;
 
 export const derivation = z.object({
   edges: z.array(z.tuple([z.string(), z.string()])),
@@ -23,6 +28,14 @@ export const estimate = z.object({
 });
 export type Estimate = z.infer<typeof estimate>;
 
+export const graphFunction = z.object({
+  arguments: z.array(z.string()),
+  cost_us: z.number(),
+  name: z.string(),
+  returns: z.string(),
+});
+export type GraphFunction = z.infer<typeof graphFunction>;
+
 export const grid = z.object({
   groups: whole,
   kind: z.literal("grid"),
@@ -34,6 +47,21 @@ export const grids = z.object({
   rows: z.array(whole),
 });
 export type Grids = z.infer<typeof grids>;
+
+export const groupAggregate = z.object({
+  arguments: z.array(z.string()),
+  constant: z.union([z.number(), z.string()]).nullable().default(null),
+  descending: z.array(z.boolean()).default([]),
+  distinct: z.boolean(),
+  function: z.string(),
+  name: z.string(),
+  nulls_first: z.array(z.boolean()).default([]),
+  scheme: z.enum(["count", "exact_sum", "least", "greatest", "least_by", "greatest_by", "first_of", "last_of", "bits", "values", "pairs", "ordered"]),
+  states: z.array(z.tuple([z.string(), z.string()])),
+  type: z.string(),
+  where: z.string().nullable(),
+});
+export type GroupAggregate = z.infer<typeof groupAggregate>;
 
 export const kafkaTopic = z.object({
   /** What a record's value is. */
@@ -56,6 +84,13 @@ export const kafkaTopic = z.object({
   topic: z.string(),
 });
 export type KafkaTopic = z.infer<typeof kafkaTopic>;
+
+export const literal = z.object({
+  kind: z.literal("literal"),
+  type: z.string(),
+  value: z.union([z.boolean(), whole, z.number(), z.string()]).nullable(),
+});
+export type Literal = z.infer<typeof literal>;
 
 export const look = z.object({
   back_us: whole.nullable(),
@@ -99,90 +134,12 @@ export const windowBound = z.object({
 });
 export type WindowBound = z.infer<typeof windowBound>;
 
-export const literal = z.object({
-  kind: z.literal("literal"),
-  type: columnType,
-  value: z.union([z.boolean(), whole, z.number(), z.string()]).nullable(),
-});
-export type Literal = z.infer<typeof literal>;
-
-export const column = z.object({
-  input: z.string(),
-  kind: z.literal("column"),
-  name: z.string(),
-  type: columnType,
-});
-export type Column = z.infer<typeof column>;
-
-export const groupAggregate = z.object({
-  arguments: z.array(z.string()),
-  constant: z.union([z.number(), z.string()]).nullable().default(null),
-  descending: z.array(z.boolean()).default([]),
-  distinct: z.boolean(),
-  function: z.string(),
-  name: z.string(),
-  nulls_first: z.array(z.boolean()).default([]),
-  scheme: z.enum(["count", "exact_sum", "least", "greatest", "least_by", "greatest_by", "first_of", "last_of", "bits", "values", "pairs", "ordered"]),
-  states: z.array(z.tuple([z.string(), columnType])),
-  type: columnType,
-  where: z.string().nullable(),
-});
-export type GroupAggregate = z.infer<typeof groupAggregate>;
-
-export const graphFunction = z.object({
-  arguments: z.array(columnType),
-  cost_us: z.number(),
-  name: z.string(),
-  returns: columnType,
-});
-export type GraphFunction = z.infer<typeof graphFunction>;
-
-export const graphStream = z.object({
-  columns: z.array(z.tuple([z.string(), columnType])),
-  derived: derivation.nullable().default(null),
-  event_time: z.string(),
-  kafka: kafkaTopic.nullable().optional(),
-  late: z.enum(["drop", "join"]),
-  lateness_us: whole,
-  max_ahead_us: whole.nullable().default(null),
-  name: z.string(),
-});
-export type GraphStream = z.infer<typeof graphStream>;
-
-export const graphQuery = z.object({
-  inputs: z.array(queryInput),
-  marks_late: z.boolean(),
-  name: z.string(),
-  outputs: z.array(z.tuple([z.string(), columnType])),
-  sql: z.string(),
-});
-export type GraphQuery = z.infer<typeof graphQuery>;
-
-export const call = z.object({
-  get arguments() { return z.array(z.discriminatedUnion("kind", [column, literal, call])); },
-  function: z.string(),
-  kind: z.literal("call"),
-  type: columnType,
-});
-export type Call = z.infer<typeof call>;
-
 export const found = z.object({
   edge: z.string(),
   newest: z.array(column).default([]),
   present: z.boolean(),
 });
 export type Found = z.infer<typeof found>;
-
-export const graphStore = z.object({
-  id: z.string(),
-  inputs: z.array(storedInput),
-  key: z.array(z.string()).default([]),
-  label: z.string(),
-  partitioning: z.discriminatedUnion("kind", [column, slices, grid, grids]).nullable(),
-  retention_us: z.array(whole.nullable()),
-  tasks: whole,
-});
-export type GraphStore = z.infer<typeof graphStore>;
 
 export const edge = z.object({
   columns: z.array(column),
@@ -194,6 +151,46 @@ export const edge = z.object({
   target: z.string(),
 });
 export type Edge = z.infer<typeof edge>;
+
+export const graphStream = z.object({
+  columns: z.array(z.tuple([z.string(), z.string()])),
+  derived: derivation.nullable().default(null),
+  event_time: z.string(),
+  kafka: kafkaTopic.nullable().optional(),
+  late: z.enum(["drop", "join"]),
+  lateness_us: whole,
+  max_ahead_us: whole.nullable().default(null),
+  name: z.string(),
+});
+export type GraphStream = z.infer<typeof graphStream>;
+
+export const call = z.object({
+  get arguments() { return z.array(z.discriminatedUnion("kind", [column, literal, call])); },
+  function: z.string(),
+  kind: z.literal("call"),
+  type: z.string(),
+});
+export type Call = z.infer<typeof call>;
+
+export const graphQuery = z.object({
+  inputs: z.array(queryInput),
+  marks_late: z.boolean(),
+  name: z.string(),
+  outputs: z.array(z.tuple([z.string(), z.string()])),
+  sql: z.string(),
+});
+export type GraphQuery = z.infer<typeof graphQuery>;
+
+export const graphStore = z.object({
+  id: z.string(),
+  inputs: z.array(storedInput),
+  key: z.array(z.string()).default([]),
+  label: z.string(),
+  partitioning: z.discriminatedUnion("kind", [column, slices, grid, grids]).nullable(),
+  retention_us: z.array(whole.nullable()),
+  tasks: whole,
+});
+export type GraphStore = z.infer<typeof graphStore>;
 
 export const emit = z.object({
   outputs: z.array(z.tuple([z.string(), z.discriminatedUnion("kind", [column, literal, call])])),
@@ -275,7 +272,7 @@ export const groups = z.object({
   ranks: z.array(rank).default([]),
   size_us: whole,
   slide_us: whole,
-  taken: z.array(z.tuple([z.string(), columnType])),
+  taken: z.array(z.tuple([z.string(), z.string()])),
   wait_us: whole,
 });
 export type Groups = z.infer<typeof groups>;

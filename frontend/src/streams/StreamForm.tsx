@@ -12,10 +12,12 @@ import { SampleField } from "./sample/SampleField";
 import {
   COLUMN_TYPES,
   changesOf,
+  digitsOf,
   documentOf,
   EMPTY,
   faultsOf,
   fieldsOf,
+  NEW_DECIMAL,
   type StreamFields,
   timestamps,
 } from "./streamFields";
@@ -113,12 +115,21 @@ function Fields({
             />
             <Select
               aria-label={`Type of column ${place + 1}`}
-              value={column.type}
-              options={COLUMN_TYPES}
-              onValue={(value) =>
-                setColumn(place, { type: COLUMN_TYPES.find((type) => type === value) ?? "string" })
-              }
+              value={digitsOf(column.type) === null ? column.type : NEW_DECIMAL}
+              options={[...COLUMN_TYPES, [NEW_DECIMAL, "decimal"]]}
+              onValue={(type) => setColumn(place, { type })}
             />
+            {digitsOf(column.type) !== null && (
+              <input
+                type="text"
+                class="mono digits"
+                aria-label={`Digits of column ${place + 1}, in all and behind the point`}
+                title="Digits in all, and those behind the point"
+                value={digitsOf(column.type) ?? ""}
+                size={5}
+                onInput={(event) => setColumn(place, { type: `decimal(${event.currentTarget.value})` })}
+              />
+            )}
             <Button
               small
               aria-label={`Remove column ${place + 1}`}

@@ -19,6 +19,13 @@ export const COLUMN_TYPES: readonly ColumnType[] = [
   "date",
   "binary",
 ];
+/** What a decimal's type begins as: digits in all, and those behind the point. */
+export const NEW_DECIMAL = "decimal(18,2)";
+
+/** The digits of a decimal type, as typed; null of another type. */
+export function digitsOf(type: ColumnType): string | null {
+  return /^decimal\((.*)\)$/.exec(type)?.[1] ?? null;
+}
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -121,7 +128,7 @@ export function timestamps(fields: StreamFields): string[] {
 
 /** The columns that can be a table's key. */
 export function keyColumns(fields: StreamFields): string[] {
-  const types = COLUMN_TYPES.filter((type) => type !== "double");
+  const types = fields.columns.map(({ type }) => type).filter((type) => type !== "double");
   return columnsOf(fields, types).filter((name) => name !== fields.eventTime);
 }
 

@@ -10,18 +10,21 @@ from operator import add, mul, sub
 import numpy as np
 import polars as pl
 
+from jobs.expressions.conversion import convert
+from jobs.expressions.decimals import product, total
 from jobs.expressions.dtypes import (
     DTYPES,
     FIRST_MOMENT,
     FOREVER,
     FOREVER_DAY,
     PAST_FOREVER,
-    convert,
 )
 from jobs.expressions.functions.doubles import by_rows, by_vectors
+from jobs.expressions.functions.reference import answers, by_duckdb
 from jobs.expressions.height import may_be_short
-from optimizer.algebra.expression import Call, Expression, Literal
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.expression import Call, Column, Expression, Literal
+from optimizer.algebra.render import over_columns
+from optimizer.algebra.types import ColumnType, as_decimal
 
 Operator = Callable[[pl.Expr, pl.Expr], pl.Expr]
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
@@ -40,6 +43,8 @@ def _arithmetic(operator: Operator) -> Callable[[Call, Sequence[pl.Expr]], pl.Ex
             return _moments(operator, call, arguments)
         if call.type is ColumnType.DATE:
             return _days(operator, *arguments)
+        if call.type.is_decimal:
+            return _decimals(operator, call, arguments)
         first, second = (
             convert(argument, source.type, call.type)
             for argument, source in zip(arguments, call.arguments, strict=True)
@@ -51,6 +56,22 @@ def _arithmetic(operator: Operator) -> Callable[[Call, Sequence[pl.Expr]], pl.Ex
         return operator(first, second)
 
     return implement
+
+
+def _decimals(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    types = [argument.type for argument in call.arguments]
+    if operator is mul:
+        exact = partial(answers, f"TRY({over_columns(_of_columns(call))[0]})", call.type)
+        first, second = (convert(a, t, as_decimal(t)) for a, t in zip(arguments, types, strict=True))
+        return product(first, second, call.type, exact)
+    first, second = (convert(a, t, call.type) for a, t in zip(arguments, types, strict=True))
+    return total(first, second, call.type, 1 if operator is add else -1)
+
+
+def _of_columns(call: Call) -> Call:
+    """The call of columns alone, integers among them as decimals."""
+    columns = (Column("@", f"c{n}", as_decimal(a.type)) for n, a in enumerate(call.arguments))
+    return replace(call, arguments=tuple(columns))
 
 
 def _may_be_zero(operand: Expression) -> bool:
@@ -127,9 +148,14 @@ def _checked(operator: Operator, first: pl.Expr, second: pl.Expr, result: Column
     return pl.when(overflow).then(None).otherwise(wide)
 
 
+def _doubles(call: Call, arguments: Sequence[pl.Expr]) -> list[pl.Expr]:
+    types = (argument.type for argument in call.arguments)
+    return [convert(a, kind, ColumnType.DOUBLE) for a, kind in zip(arguments, types, strict=True)]
+
+
 def _divide(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     # Polars would multiply by the reciprocal of a divisor that is the same in all rows.
-    return by_vectors(np.divide, arguments[0].cast(pl.Float64), arguments[1].cast(pl.Float64))
+    return by_vectors(np.divide, *_doubles(call, arguments))
 
 
 def _integer_divide(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
@@ -143,12 +169,17 @@ def _integer_divide(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
 
 def _modulo(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     """Has the sign of the dividend, where Polars gives that of the divisor."""
+    if call.type is ColumnType.DOUBLE and not any(a.type is call.type for a in call.arguments):
+        # Decimals whose rest has no decimal type.
+        return by_duckdb(call, arguments)
     first, second = (
         convert(argument, source.type, call.type)
         for argument, source in zip(arguments, call.arguments, strict=True)
     )
     if call.type is ColumnType.DOUBLE:
         return by_vectors(np.fmod, first, second)
+    if call.type.is_decimal:
+        return by_duckdb(call, arguments)
     rest = first % second
     signed = pl.when((rest != 0) & ((rest < 0) != (first < 0))).then(rest - second).otherwise(rest)
     impossible = (second == 0) | ((first == _least(call.type)) & (second == -1))
@@ -160,6 +191,8 @@ def _least(kind: ColumnType) -> int:
 
 
 def _negate(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    if call.type.is_decimal:
+        return -arguments[0]
     return (
         _arithmetic(sub)(
             Call("subtract", (call.arguments[0], call.arguments[0]), call.type),
@@ -171,13 +204,15 @@ def _negate(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def _abs(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-    if call.type is ColumnType.DOUBLE:
+    if call.type is ColumnType.DOUBLE or call.type.is_decimal:
         return arguments[0].abs()
     return pl.when(arguments[0] == _least(call.type)).then(None).otherwise(arguments[0].abs())
 
 
 def _step(method: Callable[[pl.Expr], pl.Expr]) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
     def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+        if call.type.is_decimal:
+            return by_duckdb(call, arguments)
         value = convert(arguments[0], call.arguments[0].type, call.type)
         return method(value) if call.type is ColumnType.DOUBLE else value
 
@@ -187,6 +222,8 @@ def _step(method: Callable[[pl.Expr], pl.Expr]) -> Callable[[Call, Sequence[pl.E
 def _round(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     """Half away from zero; to a power of ten when a second argument says which."""
     value = arguments[0]
+    if call.type.is_decimal:
+        return by_duckdb(call, arguments)
     if len(arguments) == 1:
         return _half_away(value) if call.type is ColumnType.DOUBLE else value
     # DuckDB takes digits of 32 bits only.
@@ -219,12 +256,12 @@ def _half_away(value: pl.Expr) -> pl.Expr:
 
 def _power(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     # Polars would multiply for some exponents if they are the same in all rows.
-    return by_rows(pl.Expr.pow, arguments[0].cast(pl.Float64), arguments[1].cast(pl.Float64))
+    return by_rows(pl.Expr.pow, *_doubles(call, arguments))
 
 
 def _double(method: Callable[[pl.Expr], pl.Expr]) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
     def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-        return method(arguments[0].cast(pl.Float64))
+        return method(*_doubles(call, arguments))
 
     return implement
 

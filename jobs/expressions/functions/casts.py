@@ -7,10 +7,13 @@ from functools import partial
 
 import polars as pl
 
+from jobs.expressions.conversion import convert
+from jobs.expressions.decimals import rounded, units
 from jobs.expressions.dtypes import DTYPES, midnight
 from jobs.expressions.functions.reference import guarded, referred
 from jobs.expressions.functions.timestamps import in_ordinary_days, in_ordinary_years
 from optimizer.algebra.expression import Call
+from optimizer.algebra.render import duckdb_type
 from optimizer.algebra.types import ColumnType
 
 T = ColumnType
@@ -30,7 +33,13 @@ def cast(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     if target is T.DATE:
         return guarded(lambda column: column.dt.date(), in_ordinary_years, "CAST(c0 AS DATE)", value, T.DATE)
     if target is T.BOOLEAN:
-        return value != 0
+        return (units(value) if source.is_decimal else value) != 0
+    if target.is_decimal and source is T.DOUBLE:
+        return referred(f"TRY_CAST(c0 AS {duckdb_type(target)})", [value], target)
+    if target.is_decimal or (source.is_decimal and target is T.DOUBLE):
+        return convert(value, source, target)
+    if source.is_decimal:
+        return rounded(value, source, DTYPES[target])
     if source is T.DOUBLE:
         # Ties go to the even neighbour.
         return value.round(0, mode="half_to_even").cast(DTYPES[target], strict=False)
@@ -44,7 +53,7 @@ _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0
 
 def _from_text(value: pl.Expr, target: ColumnType) -> pl.Expr:
     # Other than DuckDB's timestamps, ours are moments: an offset in the text counts.
-    sql = f"TRY_CAST(c0 AS {'TIMESTAMPTZ' if target is T.TIMESTAMP else _DUCKDB_TYPES[target]})"
+    sql = f"TRY_CAST(c0 AS {'TIMESTAMPTZ' if target is T.TIMESTAMP else duckdb_type(target)})"
     match target:
         case T.INT | T.BIGINT:
             return guarded(partial(_read, DTYPES[target]), partial(_alike, _WHOLE), sql, value, target)
@@ -52,6 +61,10 @@ def _from_text(value: pl.Expr, target: ColumnType) -> pl.Expr:
             return guarded(partial(_read, DTYPES[target]), partial(_alike, _DECIMAL), sql, value, target)
         case T.TIMESTAMP:
             return guarded(_read_moment, partial(_alike, _MOMENT), sql, value, target)
+        case kind if kind.is_decimal:
+            point = rf"(\.[0-9]{{1,{kind.scale}}})?" if kind.scale else ""
+            plain = partial(_alike, f"^[+-]?[0-9]{{1,18}}{point}$")
+            return guarded(partial(_read, DTYPES[kind]), plain, sql, value, kind)
         case _:
             return referred(sql, [value], target)
 
@@ -70,16 +83,6 @@ def _read_moment(texts: pl.Series) -> pl.Series:
     )
 
 
-_DUCKDB_TYPES = {
-    T.INT: "INTEGER",
-    T.BIGINT: "BIGINT",
-    T.DOUBLE: "DOUBLE",
-    T.BOOLEAN: "BOOLEAN",
-    T.DATE: "DATE",
-    T.BINARY: "BLOB",
-}
-
-
 def _to_text(value: pl.Expr, source: ColumnType) -> pl.Expr:
     match source:
         case T.TIMESTAMP:
@@ -90,6 +93,9 @@ def _to_text(value: pl.Expr, source: ColumnType) -> pl.Expr:
             return referred("CAST(c0 AS VARCHAR)", [value], T.STRING)
         case T.DOUBLE:
             return _number_text(value)
+        case kind if kind.is_decimal and kind.scale == kind.precision:
+            # DuckDB writes no zero where a type has no digit before the point.
+            return value.cast(pl.String).str.replace("0.", ".", literal=True)
         case _:
             return value.cast(pl.String)
 

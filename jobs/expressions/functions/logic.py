@@ -8,9 +8,10 @@ from operator import and_, eq, ge, gt, le, lt, ne, or_
 
 import polars as pl
 
-from jobs.expressions.dtypes import DTYPES, convert
+from jobs.expressions.conversion import convert
+from jobs.expressions.dtypes import DTYPES
 from optimizer.algebra.expression import Call, columns_of
-from optimizer.algebra.types import common_type
+from optimizer.algebra.types import as_decimal, common_type
 
 Comparison = Callable[[pl.Expr, pl.Expr], pl.Expr]
 
@@ -46,7 +47,21 @@ def _in(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def _coalesce(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-    return pl.coalesce(_alike(call, arguments))
+    alike = _alike(call, arguments)
+    if not _may_not_fit(call):
+        return pl.coalesce(alike)
+    found = alike[-1]
+    for argument, value in zip(reversed(arguments[:-1]), reversed(alike[:-1]), strict=True):
+        found = pl.when(argument.is_not_null()).then(value).otherwise(found)
+    return found
+
+
+def _may_not_fit(call: Call) -> bool:
+    """True if an integer among decimals may have no place in the type of the result."""
+    digits = call.type.precision - call.type.scale
+    return call.type.is_decimal and any(
+        not one.type.is_decimal and as_decimal(one.type).precision > digits for one in call.arguments
+    )
 
 
 def _nullif(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
@@ -64,7 +79,12 @@ def _extreme(better: Comparison) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]
         )  # fmt: skip
 
     def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-        return reduce(pick, _alike(call, arguments))
+        alike = _alike(call, arguments)
+        found = reduce(pick, alike)
+        if not _may_not_fit(call):
+            return found
+        missing = (a.is_not_null() & b.is_null() for a, b in zip(arguments, alike, strict=True))
+        return pl.when(~pl.any_horizontal(missing)).then(found)
 
     return implement
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT, FOREVER, FOREVER_DAY, convert
+from jobs.expressions.conversion import convert
+from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT, FOREVER, FOREVER_DAY
 from jobs.expressions.functions.doubles import by_vectors
 from jobs.expressions.functions.reference import guarded
 from optimizer.algebra.expression import Call, Expression, Literal

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import MOST_DIGITS, ColumnType
 from optimizer.udf.arrow import ARROW_TYPES
 
 Integers = npt.NDArray[np.int64]
@@ -31,7 +31,7 @@ def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
 
     Moments that 64 bits of microseconds do not hold are the exception.
 
-    Integers widen, a timestamp of any unit is read in microseconds (one without a zone as UTC),
+    Integers and decimals widen, a timestamp of any unit is read in microseconds (one without a zone as UTC),
     dictionary-encoded text is text, and a column of NULLs alone is of any type. Nothing narrows and nothing
     is parsed.
 
@@ -61,8 +61,26 @@ def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
             return bool(pa.types.is_date(found))
         case ColumnType.BINARY:
             return bool(pa.types.is_binary(found) or pa.types.is_large_binary(found))
+        case kind if kind.is_decimal:
+            whole = kind.precision - kind.scale
+            if pa.types.is_decimal(found):
+                return bool(found.scale <= kind.scale and found.precision - found.scale <= whole)
+            digits = _INTEGER_DIGITS.get(found, MOST_DIGITS + 1)
+            return digits <= whole
         case _:
             return False
+
+
+_INTEGER_DIGITS = {
+    pa.int8(): 3,
+    pa.uint8(): 3,
+    pa.int16(): 5,
+    pa.uint16(): 5,
+    pa.int32(): 10,
+    pa.uint32(): 10,
+    pa.int64(): 19,
+    pa.uint64(): 20,
+}
 
 
 def cast_column(column: pa.ChunkedArray, wanted: ColumnType) -> tuple[pa.ChunkedArray, Mask | None]:

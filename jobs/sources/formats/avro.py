@@ -9,14 +9,14 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
 from fastavro import parse_schema, schemaless_reader
 
-from jobs.sources.formats.decode import FROM_JSON, Unreadable, Value
+from jobs.sources.formats.decode import FROM_JSON, Converters, Unreadable, Value
 from optimizer.algebra.types import ColumnType
 
 _HEAD = struct.Struct(">bI")
@@ -40,12 +40,9 @@ def _binary(value: object) -> Value:
     return value
 
 
-FROM_AVRO: dict[ColumnType, Callable[[object], Value]] = {
-    **FROM_JSON,
-    ColumnType.TIMESTAMP: _timestamp,
-    ColumnType.DATE: _date,
-    ColumnType.BINARY: _binary,
-}
+FROM_AVRO = Converters(
+    {**FROM_JSON, ColumnType.TIMESTAMP: _timestamp, ColumnType.DATE: _date, ColumnType.BINARY: _binary}
+)
 
 
 def avro_records(values: Sequence[bytes | None], schema: str, schema_id: int | None) -> list[object]:

@@ -11,11 +11,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
 import polars as pl
 import pyarrow as pa
 
+from optimizer.algebra.functions.decimals import to_decimal
 from optimizer.algebra.types import ColumnType
 from optimizer.udf.arrow import ARROW_TYPES
 
@@ -104,6 +106,15 @@ def _parsed(name: str, kind: ColumnType) -> pl.Expr:
             return bare.str.decode("hex", strict=False)
         case ColumnType.TIMESTAMP:
             return _moment(bare)
+        case kind if kind.is_decimal:
+            # Zeros behind the digits that the type has are none that it lacks.
+            point = rf"(\.[0-9]{{0,{kind.scale}}}0*)?"
+            plain = bare.str.contains(rf"^[+-]?([0-9]+{point}|\.[0-9]{{1,{max(kind.scale, 1)}}}0*)$")
+            return (
+                pl.when(plain)
+                .then(bare.str.replace(r"(\..*[^0.])0+$", "$1"))
+                .cast(pl.Decimal(kind.precision, kind.scale), strict=False)
+            )
         case _:
             raise ValueError(f"{kind} is no column type")
 
@@ -130,7 +141,7 @@ def _moment(text: pl.Expr) -> pl.Expr:
     return pl.when(inside).then(moment).dt.replace_time_zone("UTC")
 
 
-Value: TypeAlias = bool | int | float | str | bytes | datetime | date | None
+Value: TypeAlias = bool | int | float | str | bytes | datetime | date | Decimal | None
 
 
 def whole(least: int, most: int) -> Callable[[object], Value]:
@@ -143,7 +154,7 @@ def whole(least: int, most: int) -> Callable[[object], Value]:
     """
 
     def convert(value: object) -> Value:
-        if isinstance(value, float) and value.is_integer():
+        if isinstance(value, float | Decimal) and value == value // 1:
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise ValueError
@@ -153,7 +164,7 @@ def whole(least: int, most: int) -> Callable[[object], Value]:
 
 
 def from_double(value: object) -> Value:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise ValueError
     return float(value)
 
@@ -193,16 +204,38 @@ def _binary(value: object) -> Value:
         raise ValueError from error
 
 
-FROM_JSON: dict[ColumnType, Callable[[object], Value]] = {
-    ColumnType.BIGINT: whole(-(2**63), 2**63 - 1),
-    ColumnType.INT: whole(-(2**31), 2**31 - 1),
-    ColumnType.DOUBLE: from_double,
-    ColumnType.STRING: from_string,
-    ColumnType.BOOLEAN: from_boolean,
-    ColumnType.TIMESTAMP: _timestamp,
-    ColumnType.DATE: _date,
-    ColumnType.BINARY: _binary,
-}
+def _decimal(kind: ColumnType) -> Callable[[object], Value]:
+    """A converter of numbers and texts with no more digits than the type."""
+
+    def convert(value: object) -> Value:
+        if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+            raise ValueError
+        return to_decimal(value, kind)
+
+    return convert
+
+
+class Converters(dict[ColumnType, Callable[[object], Value]]):
+    """Decimals are added when they are first asked for."""
+
+    def __missing__(self, kind: ColumnType) -> Callable[[object], Value]:
+        if not kind.is_decimal:
+            raise KeyError(kind)
+        return self.setdefault(kind, _decimal(kind))
+
+
+FROM_JSON = Converters(
+    {
+        ColumnType.BIGINT: whole(-(2**63), 2**63 - 1),
+        ColumnType.INT: whole(-(2**31), 2**31 - 1),
+        ColumnType.DOUBLE: from_double,
+        ColumnType.STRING: from_string,
+        ColumnType.BOOLEAN: from_boolean,
+        ColumnType.TIMESTAMP: _timestamp,
+        ColumnType.DATE: _date,
+        ColumnType.BINARY: _binary,
+    }
+)
 
 
 def parse_json(
@@ -219,7 +252,7 @@ def parse_json(
     >>> table.num_rows, kept, len(broken)
     (1, [0], 1)
     """
-    table, kept, broken = type_records(json_records(entries), columns, FROM_JSON, "a JSON object")
+    table, kept, broken = type_records(json_records(entries, columns), columns, FROM_JSON, "a JSON object")
     return table, kept, [(reason, entries[n].decode("utf-8", "replace")) for n, reason in broken]
 
 
@@ -230,19 +263,26 @@ class Unreadable:
     reason: str
 
 
-def json_records(values: Sequence[bytes | None]) -> list[object]:
+def json_records(values: Sequence[bytes | None], columns: Columns = ()) -> list[object]:
     """What JSON texts say, for `type_records`.
+
+    Numbers keep all their digits if a column is a decimal.
 
     >>> json_records([b'{"a": 1}', None])
     [{'a': 1}, Unreadable(reason='no value')]
     """
     records: list[object] = []
+    read = Decimal if any(kind.is_decimal for _, kind in columns) else None
     for value in values:
         try:
-            records.append(Unreadable("no value") if value is None else json.loads(value))
-        except (ValueError, RecursionError):
+            records.append(Unreadable("no value") if value is None else json.loads(value, parse_float=read))
+        except (ValueError, RecursionError, InvalidOperation):
             records.append(Unreadable("not JSON"))
     return records
+
+
+def _said(value: object) -> str:
+    return str(value) if isinstance(value, Decimal) else repr(value)
 
 
 def type_records(
@@ -273,7 +313,7 @@ def type_records(
             try:
                 row.append(None if value is None else convert(value))
             except (ValueError, OverflowError):
-                broken.append((position, f"{name} is not {kind}: {value!r:.80}"))
+                broken.append((position, f"{name} is not {kind}: {_said(value):.80}"))
                 break
         else:
             kept.append(position)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import ColumnType, rounded_type
 
 T = ColumnType
 Rule = Literal[
@@ -23,6 +23,8 @@ Rule = Literal[
     "cast",  # anything -> the call's own type
     "written",  # no function of expressions: binding makes other calls of it
 ]
+WHOLE = "whole"
+"""The result type of a function that gives whole numbers: doubles, or decimals of decimals."""
 WIDER = "wider"
 """The result type of a function that gives the widest of its arguments' types."""
 
@@ -42,6 +44,12 @@ class Kind:
     """The words of which a constant is one."""
     range: tuple[int, int] | None = None
     """The least and the largest of constant whole numbers and intervals, in microseconds."""
+    decimals: bool = False
+    """Whether decimals are taken as they are; where doubles are taken, others become doubles."""
+
+    def takes(self, kind: ColumnType) -> bool:
+        """True if an argument may have a type without being converted to a double."""
+        return kind in self.types or (self.decimals and kind.is_decimal)
 
 
 _TEXTS = (T.STRING, T.BIGINT, T.INT, T.DOUBLE, T.BOOLEAN, T.TIMESTAMP, T.DATE)
@@ -51,11 +59,12 @@ MOST_CHARACTERS = 10_000
 """What REPEAT, LPAD and RPAD count to, so that no tuple fills the memory of a worker."""
 KINDS: Mapping[str, Kind] = {
     "string": Kind((T.STRING,), "string"),
-    "text": Kind(_TEXTS, "string", becomes=T.STRING),
+    "text": Kind(_TEXTS, "string", becomes=T.STRING, decimals=True),
     "boolean": Kind((T.BOOLEAN,), "boolean"),
     "int": Kind((T.INT,), "an int"),
     "integer": Kind((T.BIGINT, T.INT), "an integer"),
     "number": Kind((T.BIGINT, T.INT, T.DOUBLE), "a number"),
+    "amount": Kind((T.BIGINT, T.INT, T.DOUBLE), "a number", decimals=True),
     "binary": Kind((T.BINARY,), "binary"),
     "moment": Kind((T.TIMESTAMP, T.DATE), "a timestamp"),
     "timestamp": Kind((T.TIMESTAMP, T.DATE), "a timestamp", becomes=T.TIMESTAMP),
@@ -102,7 +111,7 @@ class Function:
     parameters: tuple[Parameter, ...] = ()
     """None of an operator. The last may be repeated where `most` is None."""
     returns: str = ""
-    """A column type, `wider`, or the parameter whose argument's type it is."""
+    """A column type, `wider`, `whole`, or the parameter whose argument's type it is."""
     help: str = ""
     """One line for completion and the guide; empty for operators."""
     example: str = ""
@@ -129,6 +138,8 @@ class Function:
 
     def result(self, types: Sequence[ColumnType]) -> ColumnType:
         """The type of a call of arguments of the given types."""
+        if self.returns == WHOLE:
+            return rounded_type(types[0]) if types[0].is_decimal else T.DOUBLE
         if self.returns == WIDER:
             return max(types, key=(T.INT, T.BIGINT, T.DOUBLE).index)
         names = [parameter.name for parameter in self.parameters]

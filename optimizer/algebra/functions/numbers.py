@@ -1,4 +1,4 @@
-"""Numbers: integers whose overflow is NULL, and doubles."""
+"""Numbers: integers and decimals whose overflow is NULL, and doubles."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ FUNCTIONS = (
         "BIT_COUNT(7)",
         duckdb="CAST(bit_count({0}) AS INTEGER)",
     ),
-    declared("ABS(number number) -> number", "The number without its sign.", "ABS(-5)"),
-    declared("SIGN(number number) -> int", "1, 0 or -1.", "SIGN(-5)", duckdb="CAST(sign({0}) AS INTEGER)"),
-    declared("FLOOR(number number) -> double", "The next whole number below.", "FLOOR(2.7)"),
+    declared("ABS(number amount) -> number", "The number without its sign.", "ABS(-5)"),
+    declared("SIGN(number amount) -> int", "1, 0 or -1.", "SIGN(-5)", duckdb="CAST(sign({0}) AS INTEGER)"),
+    declared("FLOOR(number amount) -> whole", "The next whole number below.", "FLOOR(2.7)"),
     declared(
-        "CEIL(number number) -> double", "The next whole number above.", "CEIL(2.1)", aliases=("ceiling",)
+        "CEIL(number amount) -> whole", "The next whole number above.", "CEIL(2.1)", aliases=("ceiling",)
     ),
     declared(
-        "ROUND(number number, digits? integer) -> number",
+        "ROUND(number amount, digits? integer) -> number",
         "The number rounded to some digits behind the point; halves go away from zero.",
         "ROUND(2.675, 2)",
     ),
     declared(
-        "ROUND_EVEN(number number, digits int) -> number",
+        "ROUND_EVEN(number amount, digits int) -> number",
         "The number rounded to some digits behind the point; halves go to the even neighbour.",
         "ROUND_EVEN(2.5e0, 0)",
         aliases=("roundbankers",),
     ),
     declared(
-        "TRUNC(number number, digits? int) -> number",
+        "TRUNC(number amount, digits? int) -> number",
         "The number cut behind some digits after the point.",
         "TRUNC(2.79e0, 1)",
     ),

@@ -35,6 +35,12 @@ _TYPES: Mapping[str, ColumnType] = {
 }
 
 
+def _type(text: str) -> ColumnType | None:
+    if text.startswith("DECIMAL("):
+        return ColumnType(text)
+    return _TYPES.get(text)
+
+
 class Binder:
     """A database without rows or access to files, in which queries are only bound."""
 
@@ -66,7 +72,7 @@ class Binder:
         Event time is a column added to it, always the same, so it never decides anything.
         """
         rows = self._connection.execute(f"DESCRIBE {query_sql(derived.input)}").fetchall()
-        columns = [(str(name), _TYPES.get(str(kind))) for name, kind, *_ in rows]
+        columns = [(str(name), _type(str(kind))) for name, kind, *_ in rows]
         known = tuple((name, kind) for name, kind in columns if kind is not None)
         if len(known) < len(columns):
             return None

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from optimizer.algebra.expression import Expression, rename_inputs
 from optimizer.algebra.normalize import normal_form
-from optimizer.algebra.types import ColumnType, common_type
+from optimizer.algebra.types import ColumnType, chosen_type
 from optimizer.algebra.typing import cast
 from optimizer.logical.query import Absence, Branch, Input, Output, Query
 from optimizer.sql.grammar.places import SourceText, span_of
@@ -88,7 +88,7 @@ def _common(
             place = items[position] if len(items) == len(part.outputs) else select
             found = f"{own} as column {position + 1} in UNION ALL"
             raise text.error(span_of(place), "type-mismatch", found, f"{kind}, as in the first SELECT")
-        kind = common_type(kind, own)
+        kind = chosen_type(kind, own)
     return kind
 
 

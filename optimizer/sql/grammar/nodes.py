@@ -50,6 +50,25 @@ TYPES: dict[exp.DType, ColumnType] = {
     exp.DType.VARBINARY: T.BINARY,
     exp.DType.BLOB: T.BINARY,
 }
+
+
+def type_of(node: exp.Expr) -> ColumnType | None:
+    """The column type that a type in SQL names; None for one that there is not.
+
+    >>> type_of(exp.DataType.build("decimal(12, 2)", dialect="duckdb")).value
+    'decimal(12,2)'
+    """
+    if not isinstance(node, exp.DataType) or node.args.get("nested"):
+        return None
+    if node.this is not exp.DType.DECIMAL:
+        return TYPES.get(node.this)
+    digits = ",".join(part.name for part in node.expressions)
+    try:
+        return ColumnType(f"decimal({digits})" if digits else "decimal")
+    except ValueError:
+        return None
+
+
 READ = frozenset(
     [
         "this",

@@ -110,6 +110,32 @@ def test_a_letter_is_sent_again_once(
     assert [(one["account"], one["action"]) for one in trail] == [("ann", "redrive")]
 
 
+def test_a_decimal_is_sent_again_with_all_its_digits(as_owner: Client, post: Post, bus: redis.Redis) -> None:
+    create_topology("flights")
+    columns = [{"name": "at", "type": "timestamp"}, {"name": "price", "type": "Decimal(20, 2)"}]
+    stream = {"name": "orders", "columns": columns, "event_time": "at"}
+    made = post(as_owner, "/api/streams/", stream).json()
+    assert [one["type"] for one in made["columns"]] == ["timestamp", "decimal(20,2)"]
+    chosen = []
+    for price in ("123456789012345678.91", '"123456789012345678.91"'):
+        text = f'{{"at": "2013-01-01", "price": {price}}}'
+        letter = DeadLetter(
+            reason="late", event_time=None, tuple=text, cut=False, query=None, expression=None
+        ).model_dump_json()
+        entry = bus.xadd(dead_letters_key("flights", "orders"), {"batch": "7", "letter": letter})
+        chosen.append({"topology": "flights", "id": entry})
+    again = post(as_owner, "/api/streams/orders/dead-letters/redrive/", {"letters": chosen})
+    assert again.status_code == 202, again.content
+    kept = [json.loads(fields["json"])["price"] for _, fields in bus.xrange(stream_key("orders"))]
+    assert kept == ["123456789012345678.91"] * 2
+    sample = as_owner.get("/api/streams/orders/sample/")
+    assert {row["price"] for row in sample.json()["rows"]} == {"123456789012345678.91"}
+    # Neither digits behind the point nor before it are lost without a word.
+    for price in (0.001, "1000000000000000000.00"):
+        refused = post(as_owner, "/api/streams/orders/events/", [{"at": "2013-01-01", "price": price}])
+        assert (refused.status_code, refused.json()["errors"][0]["path"]) == (400, "0.price")
+
+
 def test_a_broken_tuple_has_to_be_corrected(
     as_owner: Client, post: Post, put: Callable[..., Any], bus: redis.Redis
 ) -> None:

@@ -167,6 +167,17 @@ def test_pages_end_where_the_columns_change(writer: Writer, as_owner: Client, ur
     assert second["rows"] == [{"flight": 2, "at": "2013-01-01T00:00:00Z", "wind": 2.5}]
 
 
+def test_decimals_are_texts_with_all_their_digits(writer: Writer, as_owner: Client, url: str) -> None:
+    price = pl.lit("0").cast(pl.Decimal(38, 10))
+    writer.batch(0, [1], price=price, wide=pl.lit("-" + "9" * 38).cast(pl.Decimal(38, 0)))
+    answer = as_owner.get(url, {"since": "0"}).json()
+    (row,) = answer["rows"]
+    assert (row["price"], row["wide"]) == ("0.0000000000", "-" + "9" * 38)
+    assert [one["type"] for one in answer["columns"]][2:] == ["decimal128(38, 10)", "decimal128(38, 0)"]
+    table = as_owner.get(url, {"since": "0", "form": "arrow"}).content
+    assert pa.ipc.open_stream(table).read_all().schema.field("price").type == pa.decimal128(38, 10)
+
+
 def test_arrow_has_the_types(writer: Writer, as_owner: Client, url: str) -> None:
     writer.batch(0, [1, 2])
     answer = as_owner.get(url, {"since": "0", "form": "arrow", "limit": 1})

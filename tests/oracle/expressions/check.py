@@ -260,7 +260,8 @@ def _of(values: pl.DataFrame, numbers: Sequence[int]) -> pl.DataFrame:
 
 
 def _physical(row: pl.DataFrame, column: Column) -> Value:
-    found: Value = row[f"x.{column.name}"].to_physical()[0]
+    values = row[f"x.{column.name}"]
+    found: Value = (values if column.type.is_decimal else values.to_physical())[0]
     return found
 
 

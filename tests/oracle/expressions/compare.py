@@ -95,11 +95,16 @@ class DuckDB:
         values = pl.DataFrame(pl.from_arrow(found))
         if pl.Int128 in values.dtypes:
             raise Undecided("a constant of the next type")
+        for n, e in enumerate(expressions):
+            if e.type.is_decimal and values.dtypes[n] != DTYPES[e.type]:
+                raise TypeError(f"{to_duckdb_sql(e)} is {e.type} here and {values.dtypes[n]} in DuckDB")
         return comparable(values, expressions)
 
 
 def tried(call_: Call, text: str) -> str:
-    return text if call_.function in _SURE else f"TRY({text})"
+    sure = call_.function in _SURE and not any(part.type.is_decimal for part in (call_, *call_.arguments))
+    # A comparison of decimals may need more than 38 digits.
+    return text if sure else f"TRY({text})"
 
 
 def polars_values(frame: pl.DataFrame, expressions: Sequence[Expression]) -> pl.DataFrame:

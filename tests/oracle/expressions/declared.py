@@ -8,13 +8,13 @@ from random import Random
 
 from optimizer.algebra.expression import Call, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS, Function
-from optimizer.algebra.functions.declaration import TRUNCATIONS, WIDER
+from optimizer.algebra.functions.declaration import TRUNCATIONS, WHOLE, WIDER
 from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import call
 from optimizer.sql.binding.scalar.constants import check_constants
 
 T = ColumnType
-Draw = Callable[[ColumnType, Random], Expression]
+Draw = Callable[[ColumnType | None, Random], Expression]
 _DAY = 86_400_000_000
 _PATTERNS = (
     *("", ".", "a", "^a", "b$", "^$", "a|b", "[a-c]+", "[^a]", "(a)(b)?", "(.)(.)(.)", "a*?b", "a{2,3}"),
@@ -105,6 +105,9 @@ def _argument(function: Function, place: int, kind: ColumnType, random: Random, 
         types = (kind,)
     if parameter.name in _LIKELY and random.random() < 0.5:
         return Literal(random.choice(_LIKELY[parameter.name]), T.INT)
+    if function.kind(place).decimals or T.DOUBLE in types:
+        # Decimals too, of any type.
+        types = (*types, None) if function.returns != parameter.name else types
     return draw(random.choice(types), random)
 
 
@@ -134,6 +137,8 @@ def giving(kind: ColumnType) -> list[Function]:
 def _gives(function: Function, kind: ColumnType) -> bool:
     if function.returns == WIDER:
         return kind in (T.INT, T.BIGINT)
+    if function.returns == WHOLE:
+        return kind is T.DOUBLE
     for place, parameter in enumerate(function.parameters):
         if parameter.name == function.returns:
             return kind in function.kind(place).types

@@ -8,14 +8,24 @@ from random import Random
 from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
 from optimizer.algebra.functions.declaration import TRUNCATIONS
 from optimizer.algebra.normalize import negation
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import PLAIN_TYPES, ColumnType
 from optimizer.algebra.typing import TypeMismatch, call, cast
 from tests.oracle.expressions.declared import declared_call, giving
-from tests.oracle.expressions.values import COLUMNS, literal, value
+from tests.oracle.expressions.values import COLUMNS, DECIMALS, literal, value
 
 T = ColumnType
 NUMBERS = (T.INT, T.BIGINT, T.DOUBLE)
-COMPARABLE = (*NUMBERS, T.DOUBLE, T.STRING, T.BOOLEAN, T.TIMESTAMP, T.DATE, T.INTERVAL, T.BINARY)
+COMPARABLE = (
+    *NUMBERS,
+    T.DOUBLE,
+    *DECIMALS[:6],
+    T.STRING,
+    T.BOOLEAN,
+    T.TIMESTAMP,
+    T.DATE,
+    T.INTERVAL,
+    T.BINARY,
+)
 ROOTS = (
     T.BOOLEAN,
     T.BOOLEAN,
@@ -28,20 +38,59 @@ ROOTS = (
     T.TIMESTAMP,
     T.DATE,
     T.BINARY,
+    None,
+    None,
 )
+"""None stands for any decimal type."""
 
 
-def expression(kind: ColumnType, depth: int, random: Random) -> Expression:
-    """An expression of a type with at most `depth` calls within calls."""
+def expression(kind: ColumnType | None, depth: int, random: Random) -> Expression:
+    """An expression of a type with at most `depth` calls within calls; of any decimal type if None."""
+    if kind is None:
+        return _decimal(depth, random)
     if depth <= 0:
         return _leaf(kind, random)
+    if kind.is_decimal and random.random() < 0.6:
+        return cast(_decimal(depth - 1, random), kind)
     while True:
         try:
-            made = random.choice(_MAKERS[kind])(kind, depth - 1, random)
+            made = random.choice(_MAKERS.get(kind, _OF_DECIMALS))(kind, depth - 1, random)
         except (TypeMismatch, ValueError):
             continue
         if made.type is kind and not negates_constant(made):
             return made
+
+
+def _decimal(depth: int, random: Random) -> Expression:
+    """A decimal of the type that its operators give it."""
+    if depth <= 0:
+        return _leaf(random.choice(DECIMALS), random)
+    while True:
+        first, second = (_number(depth - 1, random) for _ in range(2))
+        name = random.choice(
+            ("add", "subtract", "multiply", "modulo", "coalesce", "least", "greatest", "case", "")
+        )
+        try:
+            if name == "case":
+                made = call(name, _below(T.BOOLEAN, depth - 1, random), first, second)
+            elif name:
+                made = call(name, first, second)
+            else:
+                name = random.choice(("negate", "abs", "floor", "ceil", "round", "round_even", "trunc"))
+                digits = Literal(random.choice((-40, -3, -1, 0, 1, 2, 5, 18, 40)), T.INT)
+                rounds = name in ("round", "round_even", "trunc") and (
+                    name == "round_even" or random.random() < 0.7
+                )
+                made = call(name, first, *((digits,) if rounds else ()))
+        except TypeMismatch:
+            continue
+        if made.type.is_decimal and not negates_constant(made):
+            return made
+
+
+def _number(depth: int, random: Random) -> Expression:
+    kind = random.choice((None, None, None, *NUMBERS))
+    return expression(kind, random.choice((0, depth, depth - 1)), random)
 
 
 def negates_constant(e: Expression) -> bool:
@@ -57,14 +106,14 @@ def _leaf(kind: ColumnType, random: Random) -> Expression:
     return Column("x", random.choice([name for name, own in COLUMNS if own is kind]), kind)
 
 
-def _below(kind: ColumnType, depth: int, random: Random) -> Expression:
+def _below(kind: ColumnType | None, depth: int, random: Random) -> Expression:
     return expression(kind, random.choice((0, depth, depth - 1)), random)
 
 
 Maker = Callable[[ColumnType, int, Random], Expression]
 
 
-def _of(name: str, *kinds: ColumnType | tuple[ColumnType, ...]) -> Maker:
+def _of(name: str, *kinds: ColumnType | tuple[ColumnType | None, ...]) -> Maker:
     """A call of arguments of the given types, or of one of several."""
 
     def make(kind: ColumnType, depth: int, random: Random) -> Expression:
@@ -97,13 +146,13 @@ def _case(kind: ColumnType, depth: int, random: Random) -> Expression:
 
 
 def _cast(kind: ColumnType, depth: int, random: Random) -> Expression:
-    source = random.choice([other for other in ColumnType if other is not kind])
+    source = random.choice([other for other in (*PLAIN_TYPES, *DECIMALS) if other is not kind])
     return cast(_below(source, depth, random), kind)
 
 
 def _comparison(kind: ColumnType, depth: int, random: Random) -> Expression:
     first = random.choice(COMPARABLE)
-    second = random.choice(NUMBERS) if first in NUMBERS else first
+    second = random.choice((*NUMBERS, None)) if first.is_numeric else first
     if first in (T.TIMESTAMP, T.DATE):
         second = random.choice((T.TIMESTAMP, T.DATE))
     name = random.choice(("eq", "ne", "lt", "le", "gt", "ge", "eq", "in"))
@@ -113,7 +162,7 @@ def _comparison(kind: ColumnType, depth: int, random: Random) -> Expression:
             # Neighbours, which doubles do not tell apart beyond 2^53.
             return call(name, one, call("add", one, Literal(random.choice((-1, 1)), T.BIGINT)))
         return call(name, one, _below(second, depth, random))
-    kinds = NUMBERS if first in NUMBERS else (first,)
+    kinds = (*NUMBERS, None) if first.is_numeric else (first,)
     members = [_below(random.choice(kinds), depth - 1, random) for _ in range(random.randint(1, 4))]
     return call("in", _below(first, depth, random), *members)
 
@@ -132,14 +181,17 @@ def _negation(kind: ColumnType, depth: int, random: Random) -> Expression:
 
 
 def _is_null(kind: ColumnType, depth: int, random: Random) -> Expression:
-    return call("is_null", _below(random.choice(tuple(ColumnType)), depth, random))
+    return call("is_null", _below(random.choice((*PLAIN_TYPES, *DECIMALS)), depth, random))
 
 
 def _arithmetic(kind: ColumnType, depth: int, random: Random) -> Expression:
     kinds = NUMBERS[: NUMBERS.index(kind) + 1]
     return call(
         random.choice(("add", "subtract", "multiply", "modulo")),
-        *(_below(random.choice((kind, *kinds)), depth, random) for _ in range(2)),
+        *(
+            _below(random.choice((kind, *kinds, *([None] * (kind is T.DOUBLE)))), depth, random)
+            for _ in range(2)
+        ),
     )
 
 
@@ -165,7 +217,9 @@ def _substring(kind: ColumnType, depth: int, random: Random) -> Expression:
 
 
 def _concat(kind: ColumnType, depth: int, random: Random) -> Expression:
-    kinds = [random.choice((T.STRING, T.STRING, *NUMBERS, T.DATE, T.TIMESTAMP, T.BOOLEAN)) for _ in range(2)]
+    kinds = [
+        random.choice((T.STRING, T.STRING, *NUMBERS, None, T.DATE, T.TIMESTAMP, T.BOOLEAN)) for _ in range(2)
+    ]
     return call("concat", *(_below(k, depth - 1, random) for k in kinds))
 
 
@@ -207,9 +261,10 @@ def _declared(kind: ColumnType, depth: int, random: Random) -> Expression:
     return declared_call(function, kind, random, lambda wanted, drawing: _below(wanted, depth, drawing))
 
 
-_GIVING = {kind: giving(kind) for kind in ColumnType}
+_GIVING = {kind: giving(kind) for kind in PLAIN_TYPES}
 _CHOICES: list[Maker] = [_alike("coalesce", "least", "greatest", "nullif"), _case]
 _MOMENTS = (T.TIMESTAMP, T.DATE)
+_OF_DECIMALS: list[Maker] = [_cast, _cast, *_CHOICES]
 _MAKERS: dict[ColumnType, list[Maker]] = {
     T.BOOLEAN: [
         *[_comparison] * 6,
@@ -225,7 +280,7 @@ _MAKERS: dict[ColumnType, list[Maker]] = {
     ],
     T.DOUBLE: [
         *[_arithmetic] * 4,
-        *[_of("divide", NUMBERS, NUMBERS)] * 3,
+        *[_of("divide", (*NUMBERS, None), (*NUMBERS, None))] * 3,
         *(_of("negate", T.DOUBLE), _round, _round, _cast, *_CHOICES, _epoch),
         *[_declared] * 8,
     ],

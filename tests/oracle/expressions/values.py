@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from decimal import Context, Decimal
 from functools import partial
 from random import Random
 
@@ -13,14 +14,18 @@ import polars as pl
 
 from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT, FOREVER, LAST_MOMENT, PAST_FOREVER
 from optimizer.algebra.expression import Literal
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.functions.decimals import decimal_text
+from optimizer.algebra.types import PLAIN_TYPES, ColumnType
 
 T = ColumnType
-Value = bool | int | float | str | bytes | None
+Value = bool | int | float | str | bytes | Decimal | None
 """Moments, dates and intervals are their whole numbers of microseconds and days."""
 
+_DIGITS = ((4, 1), (12, 2), (12, 2), (5, 5), (18, 6), (18, 0), (19, 4), (30, 10), (38, 0), (38, 18), (38, 38))
+DECIMALS = [T.decimal(*digits) for digits in _DIGITS]
 COLUMNS: Sequence[tuple[str, ColumnType]] = [
-    (f"{kind}{number}", kind) for kind in ColumnType for number in range(3)
+    *((f"{kind}{number}", kind) for kind in PLAIN_TYPES for number in range(3)),
+    *((f"decimal{number}", kind) for number, kind in enumerate(DECIMALS)),
 ]
 INTS = [0, 1, -1, 2, 3, 7, 10, -10, 12, 59, 60, 100, 255, 1000, 46341, -99995, 2**31 - 1, -(2**31), 2**31 - 2]
 BIGINTS = [
@@ -318,6 +323,22 @@ def value(kind: ColumnType, random: Random, specials: float = SPECIALS) -> Value
             return random.choice(INTERVALS) if special else random.randint(-(10**12), 10**12)
         case T.BINARY:
             return random.choice(BINARIES)
+        case _:
+            return decimal_value(kind, random, special)
+
+
+def decimal_value(kind: ColumnType, random: Random, special: bool) -> Decimal:
+    """A decimal of a type, often next to a power of ten, or to half of one."""
+    digits = random.randint(0, kind.precision)
+    if special:
+        least = 10**digits
+        units = random.choice(
+            (0, 1, least - 1, least // 2, 5 * 10 ** max(digits - 1, 0), least // 2 - 1, 2**63, 2**53 + 1)
+        )
+    else:
+        units = random.randrange(10**digits)
+    units = min(units, 10**kind.precision - 1) * random.choice((1, 1, -1))
+    return Decimal(units).scaleb(-kind.scale, Context(prec=100))
 
 
 def literal(kind: ColumnType, found: Value) -> Literal | None:
@@ -338,6 +359,8 @@ def literal(kind: ColumnType, found: Value) -> Literal | None:
                 return None
         case T.BINARY, bytes():
             return Literal(found.hex(), kind)
+        case _, Decimal():
+            return Literal(decimal_text(found, kind.scale), kind)
         case T.STRING, str() if "\x00" in found:
             return None
         case _, bool() | int() | float() | str():

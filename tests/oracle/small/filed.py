@@ -6,6 +6,7 @@ import csv
 import random
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -17,6 +18,7 @@ from jobs.sources.files.stream_files import FileRange
 from jobs.sources.read import read
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphStream, PhysicalGraph
+from tests.oracle.small.grammar import MONEY, RATE
 from tests.oracle.small.workload import DECLARED, Arrival, table_of
 
 T = ColumnType
@@ -85,6 +87,8 @@ _FORMS: Mapping[ColumnType, Sequence[pa.DataType]] = {
     T.TIMESTAMP: tuple(pa.timestamp(unit, zone) for unit in ("ms", "us", "ns") for zone in (None, "UTC")),
     T.DATE: (pa.date32(), pa.date64()),
     T.BINARY: (pa.binary(), pa.large_binary()),
+    MONEY: (pa.decimal128(9, 2), pa.decimal128(5, 1), pa.int8(), pa.decimal256(8, 2)),
+    RATE: (pa.decimal128(18, 6), pa.decimal64(12, 2), pa.int32()),
 }
 
 
@@ -122,4 +126,6 @@ def _text(value: object) -> str:
             return repr(value)
         case date():
             return value.isoformat()
+        case Decimal():
+            return format(value, "f")
     return str(value)

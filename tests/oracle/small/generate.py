@@ -10,6 +10,7 @@ from optimizer.algebra.types import ColumnType
 from tests.oracle.small.as_of import AS_OF, with_as_of
 from tests.oracle.small.derived import with_reader
 from tests.oracle.small.grammar import (
+    AMOUNTS,
     COLUMNS,
     MOMENTS,
     NUMBERS,
@@ -278,7 +279,7 @@ def _join(chance: Dice, new: str, old: str) -> Term:
 
 def _comparable(chance: Dice) -> tuple[ColumnType, ColumnType]:
     kind = chance.choice(VALUES)
-    family = next((f for f in (NUMBERS, MOMENTS) if kind in f), (kind,))
+    family = next((f for f in (AMOUNTS, MOMENTS) if kind in f), (kind,))
     return kind, chance.choice(family)
 
 

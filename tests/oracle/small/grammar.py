@@ -19,7 +19,10 @@ T = ColumnType
 INTEGERS = (T.INT, T.BIGINT)
 NUMBERS = (*INTEGERS, T.DOUBLE)
 MOMENTS = (T.TIMESTAMP, T.DATE)
-VALUES = (*NUMBERS, T.STRING, T.BOOLEAN, *MOMENTS, T.BINARY)
+MONEY, RATE, WIDE = T.decimal(9, 2), T.decimal(18, 6), T.decimal(38, 10)
+DECIMALS = (MONEY, RATE, WIDE)
+AMOUNTS = (*NUMBERS, *DECIMALS)
+VALUES = (*AMOUNTS, T.STRING, T.BOOLEAN, *MOMENTS, T.BINARY)
 """What columns hold; intervals only appear inside expressions."""
 COLUMNS: Mapping[ColumnType, tuple[str, ...]] = {
     T.INT: ("i", "j"),
@@ -30,6 +33,9 @@ COLUMNS: Mapping[ColumnType, tuple[str, ...]] = {
     T.TIMESTAMP: ("ts", "m"),
     T.DATE: ("y",),
     T.BINARY: ("b",),
+    MONEY: ("p", "q"),
+    RATE: ("r",),
+    WIDE: ("w",),
 }
 _HOLE = re.compile(r"\{(\d)\}")
 
@@ -185,6 +191,9 @@ _CONSTANTS: Mapping[ColumnType, tuple[str, ...]] = {
     T.BOOLEAN: ("TRUE", "FALSE"),
     T.TIMESTAMP: ("TIMESTAMP '2024-02-29 00:00:00'", "TIMESTAMP '1970-01-01 00:00:00.000001'"),
     T.DATE: ("DATE '2024-02-29'", "DATE '1969-12-31'"),
+    MONEY: ("CAST(0 AS DECIMAL(9, 2))", "CAST('1.50' AS DECIMAL(9, 2))", "CAST('-0.01' AS DECIMAL(9, 2))"),
+    RATE: ("CAST(0 AS DECIMAL(18, 6))", "CAST('2.500001' AS DECIMAL(18, 6))"),
+    WIDE: ("CAST(0 AS DECIMAL(38, 10))", "CAST('-0.0000000001' AS DECIMAL(38, 10))"),
     T.INTERVAL: ("INTERVAL 1 SECOND", "INTERVAL 3 MINUTES", "INTERVAL 2 DAYS", "INTERVAL 0 SECONDS"),
 }
 
@@ -199,8 +208,16 @@ def _numeric() -> Iterator[list[Form]]:
     yield [
         Form(_widest(a, b), (a, b), "({0} // {1})", "TRY({0} // {1})") for a, b in product(INTEGERS, INTEGERS)
     ]
+    for operator in "+-*":
+        for kind in DECIMALS:
+            # What a sum of two types is depends on both; a cast gives one that columns have.
+            name, sum_ = str(kind).upper(), f"({{0}} {operator} {{1}})"
+            yield [
+                Form(kind, pair, f"CAST({sum_} AS {name})", f"TRY_CAST(TRY{sum_} AS {name})")
+                for pair in product(DECIMALS, (*INTEGERS, MONEY, RATE))
+            ]
     for name in ("ABS", "-"):
-        yield [Form(a, (a,), f"{name}({{0}})", f"TRY({name}({{0}}))") for a in NUMBERS]
+        yield [Form(a, (a,), f"{name}({{0}})", f"TRY({name}({{0}}))") for a in AMOUNTS]
 
 
 def _functions() -> Iterator[list[Form]]:
@@ -217,7 +234,7 @@ def _functions() -> Iterator[list[Form]]:
 def _conditions() -> Iterator[list[Form]]:
     for operator in ("=", "<>", "<", "<=", ">", ">="):
         pairs = [
-            *((a, b) for a, b in product(NUMBERS, NUMBERS)),
+            *((a, b) for a, b in product(AMOUNTS, AMOUNTS)),
             *((a, b) for a, b in product(MOMENTS, MOMENTS)),
         ]
         pairs += [(kind, kind) for kind in (T.STRING, T.BOOLEAN, T.BINARY, T.INTERVAL)]
@@ -230,7 +247,7 @@ def _conditions() -> Iterator[list[Form]]:
     for text in ("({0} IS NULL)", "({0} IS NOT NULL)"):
         yield [Form(T.BOOLEAN, (kind,), text, text) for kind in VALUES]
     for text in ("({0} IN ({1}, {2}))", "({0} NOT IN ({1}, {2}))", "({0} BETWEEN {1} AND {2})"):
-        yield [Form(T.BOOLEAN, (kind,) * 3, text, text) for kind in (*NUMBERS, T.STRING, *MOMENTS)]
+        yield [Form(T.BOOLEAN, (kind,) * 3, text, text) for kind in (*AMOUNTS, T.STRING, *MOMENTS)]
     for name in ("STARTS_WITH", "ENDS_WITH", "CONTAINS"):
         text = f"{name}({{0}}, {{1}})"
         yield [Form(T.BOOLEAN, (T.STRING, T.STRING), text, text)]
@@ -265,7 +282,7 @@ def _choices() -> Iterator[list[Form]]:
 
 
 def _casts() -> Iterator[list[Form]]:
-    convertible = (*NUMBERS, T.BOOLEAN)
+    convertible = (*AMOUNTS, T.BOOLEAN)
     pairs = [(a, b) for a, b in product(convertible, convertible) if a is not b]
     pairs += [(T.TIMESTAMP, T.DATE), (T.DATE, T.TIMESTAMP)]
     pairs += [(T.STRING, kind) for kind in (*convertible, *MOMENTS)]

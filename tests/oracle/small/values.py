@@ -6,10 +6,12 @@ import math
 import random
 from collections.abc import Mapping
 from datetime import date, timedelta
+from decimal import Decimal
 
 import pyarrow as pa
 
 from optimizer.algebra.types import ColumnType
+from tests.oracle.small.grammar import DECIMALS, MONEY, RATE, WIDE
 
 T = ColumnType
 ARROW: Mapping[ColumnType, pa.DataType] = {
@@ -21,6 +23,7 @@ ARROW: Mapping[ColumnType, pa.DataType] = {
     T.TIMESTAMP: pa.timestamp("us", "UTC"),
     T.DATE: pa.date32(),
     T.BINARY: pa.binary(),
+    **{kind: pa.decimal128(kind.precision, kind.scale) for kind in DECIMALS},
 }
 SECOND_US = 1_000_000
 START_US = 1_709_164_500 * SECOND_US
@@ -38,6 +41,7 @@ ORDINARY: Mapping[ColumnType, tuple[object, ...]] = {
     T.TIMESTAMP: tuple(START_US + s * SECOND_US for s in (0, 1, 2, 300)),
     T.DATE: tuple(date(2024, 2, 28) + timedelta(days=d) for d in (0, 1, 2)),
     T.BINARY: (b"a", b"b", b"ab", b""),
+    **{kind: tuple(map(Decimal, ("0", "1", "2", "-1", "0.5", "1.5", "7"))) for kind in DECIMALS},
 }
 ODD: Mapping[ColumnType, tuple[object, ...]] = {
     T.INT: (2**31 - 1, -(2**31), 2**31 - 2, 1 << 16),
@@ -99,6 +103,14 @@ ODD: Mapping[ColumnType, tuple[object, ...]] = {
     ),
     T.DATE: (date(1, 1, 1), date(9999, 12, 31), _EPOCH, _EPOCH - timedelta(days=1), date(1900, 2, 28)),
     T.BINARY: (b"\x00", b"a\x00", b"\xff\xfe", b"\x80", b"z" * 13, b"q" * 4000, "ü".encode()),
+    MONEY: tuple(map(Decimal, ("9999999.99", "-9999999.99", "0.01", "-0.01", "0.1", "2.5"))),
+    RATE: tuple(map(Decimal, ("999999999999.999999", "0.000001", "0.100000", "2.500001", "9007199.254741"))),
+    WIDE: tuple(
+        map(
+            Decimal,
+            (f"{'9' * 28}.{'9' * 10}", f"-{'9' * 28}", "0.0000000001", f"{2**63}", "0.01"),
+        )
+    ),
 }
 
 

@@ -107,10 +107,10 @@ CASES = {
         "GROUP BY a.k HAVING count(*) > 1) t ON a.k = t.k JOIN e ON e.v = a.v",
         [3, 3],
     ),
-    "a decimal stays outside": (
+    "a decimal as an input": (
         "SELECT a.k, t.n FROM a JOIN b ON a.k = b.k JOIN c ON b.v = c.v "
         "JOIN (SELECT k, max(v) * 0.5 AS n FROM e GROUP BY k) t ON t.k = c.k AND t.n > 1",
-        [3],
+        [4],
     ),
     "what Millrace cannot say stays above": (
         "SELECT a.k, c.s FROM a, b, c WHERE a.k = b.k AND b.v = c.v AND regexp_matches(a.s, 'r.d') "

@@ -10,7 +10,7 @@ import pytest
 from optimizer.algebra.types import ColumnType
 from tests.oracle.small.case import Case, Compared, judge
 from tests.oracle.small.execution import Setup
-from tests.oracle.small.grammar import Term, column, compared
+from tests.oracle.small.grammar import MONEY, Term, column, compared
 from tests.oracle.small.values import FIRST_US, LAST_US, ODD, ORDINARY, START_US
 from tests.oracle.small.workload import DECLARED, Arrival, SmallInput, SmallQuery, SmallWorkload
 
@@ -33,6 +33,11 @@ EQUALITIES: dict[str, tuple[Term, ...]] = {
     "int = double": (compared("=", A["i"], B["d"]),),
     "bigint = double": (compared("=", A["l"], B["d"]),),
     "date = timestamp": (compared("=", A["y"], B["m"]),),
+    "decimal": (compared("=", A["p"], B["p"]),),
+    "decimals of other digits": (compared("=", A["p"], B["r"]), compared("=", A["q"], B["w"])),
+    "int = decimal": (compared("=", A["i"], B["p"]),),
+    "bigint = decimal": (compared("=", A["l"], B["w"]),),
+    "decimal = double": (compared("=", A["r"], B["d"]),),
     # Several keys, and one column as two keys.
     "boolean and binary": (compared("=", A["f"], B["f"]), compared("=", A["b"], B["b"])),
     "one column twice": (compared("=", A["i"], B["i"]), compared("=", A["i"], B["j"])),
@@ -43,6 +48,7 @@ EQUALITIES: dict[str, tuple[Term, ...]] = {
         compared("=", made(T.DOUBLE, "{0} % 2", A["d"]), made(T.DOUBLE, "{0} % 2", B["d"])),
     ),
     "double +": (compared("=", made(T.DOUBLE, "{0} + {1}", A["d"], A["i"]), B["x"]),),
+    "decimal +": (compared("=", made(MONEY, "CAST({0} + 1 AS DECIMAL(9, 2))", A["p"]), B["p"]),),
     "bigint +": (compared("=", made(T.BIGINT, "{0} + 1", A["l"]), B["l"]),),
     "text": (compared("=", made(T.STRING, "UPPER({0})", A["s"]), made(T.STRING, "{0} || ''", B["u"])),),
     "condition": (compared("=", made(T.BOOLEAN, "{0} > 1", A["i"]), B["f"]),),
@@ -103,7 +109,7 @@ def workload(equalities: tuple[Term, ...], seed: int) -> SmallWorkload:
 
 @pytest.mark.parametrize(("equality", "layout"), list(product(EQUALITIES, LAYOUTS)))
 def test_equal_keys_meet_as_in_duckdb(equality: str, layout: str) -> None:
-    made = workload(EQUALITIES[equality], 5)
+    made = workload(EQUALITIES[equality], 6)
     setup = LAYOUTS[layout]
     cut = Setup(
         setup.method, setup.tasks, (20, 21, 48), setup.share_bytes, setup.grids, setup.slices, setup.few

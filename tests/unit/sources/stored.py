@@ -12,7 +12,7 @@ from jobs.sources.files.inputs import find_inputs
 from jobs.sources.files.order import KeyCursor
 from jobs.sources.files.stream_files import FileRange
 from jobs.sources.read import read
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import COLUMN_TYPES, ColumnType
 from optimizer.physical.graph import GraphStream
 
 
@@ -55,7 +55,7 @@ def in_numbers(table: pa.Table) -> pa.Table:
 
 def one_of_each(name: str = "r") -> GraphStream:
     """A stream with a column of every type, named like it, and its event time `at`."""
-    kinds = [kind for kind in ColumnType if kind is not ColumnType.INTERVAL]
+    kinds = COLUMN_TYPES
     return GraphStream(
         name, "at", (("at", ColumnType.TIMESTAMP), *((kind.value, kind) for kind in kinds)), 0, "drop"
     )

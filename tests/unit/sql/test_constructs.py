@@ -218,7 +218,7 @@ def test_types_of_outputs() -> None:
         "before": T.TIMESTAMP,
         "days": T.BIGINT,
         "text": T.STRING,
-        "some": T.DOUBLE,
+        "some": T.decimal(11, 1),
         "bytes": T.BINARY,
         "nothing": T.BOOLEAN,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 
@@ -49,6 +50,23 @@ one:
         "b": True,
     }
     assert case.expect == ({"a": 10, "d": 1000.0, "day": None, "at": None},)  # type: ignore[attr-defined]
+
+
+def test_decimals_keep_their_digits() -> None:
+    catalog, _ = read_streams(
+        "streams: {r: {event_time: at, columns: {at: timestamp, p: 'decimal(20,2)'}}}", "streams.yaml"
+    )
+    query = parse_query("SELECT r.p, r.p * 2.5 AS q FROM r", "q", catalog)
+    tuples = "{at: 2013-01-01, p: 123456789012345678.9}, {at: 2013-01-01, p: '-0.010'}"
+    (case,) = read(f"one: {{given: {{r: [{tuples}]}}, expect: [{{p: 1_0, q: null}}]}}", query, catalog)
+    found = [str(one.row["p"]) for one in case.given]  # type: ignore[attr-defined]
+    assert found == ["123456789012345678.90", "-0.01"]
+    assert case.expect == ({"p": Decimal(10), "q": None},)  # type: ignore[attr-defined]
+    for text in ("0.001", "1000000000000000000", "nan", "1e3"):
+        with pytest.raises(
+            InputError, match=r"found .*, expected digits that a decimal\(20,2\) has, or null"
+        ):
+            read(f"one: {{given: {{r: [{{at: 2013-01-01, p: {text}}}]}}, expect: []}}", query, catalog)
 
 
 @pytest.mark.parametrize(

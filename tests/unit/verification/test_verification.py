@@ -113,6 +113,66 @@ def test_green_means_every_way_and_every_kill(folder: Path) -> None:
     assert all(killed[f"{point}, all"] > 3 for point in KILL_POINTS)
 
 
+def test_decimals_are_joined_summed_and_turned_away(tmp_path: Path) -> None:
+    """In buckets, sessions, as-of joins and keys of two scales; a product beyond 38 digits is NULL."""
+    (tmp_path / "queries").mkdir()
+    (tmp_path / "streams.yaml").write_text(
+        "streams:\n  o: {event_time: at, columns: {at: timestamp, id: int, price: 'decimal(12,2)'}}\n"
+        "  p: {event_time: at, columns: {at: timestamp, paid: 'decimal(20,4)', most: 'decimal(38,0)'}}\n"
+    )
+    orders = (
+        "  given:\n    o:\n"
+        "      - {at: 2013-01-01 10:00, id: 1, price: 0.10}\n"
+        "      - {at: 2013-01-01 10:00, id: 2, price: 0.20}\n"
+        "      - {at: 2013-01-01 10:04, id: 3, price: 9999999999.99}\n"
+        "      - {at: 2013-01-01 11:00, id: 4}\n"
+    )
+    payments = (
+        "    p:\n"
+        "      - {at: 2013-01-01 09:59, paid: 0.1, most: 2}\n"
+        "      - {at: 2013-01-01 10:03, paid: 0.2000, most: 99999999999999999999999999999999999999}\n"
+    )
+    ten, four = "2013-01-01 10:00", "2013-01-01 11:00"
+    summed = "SUM(o.price) AS total, MIN(o.price) AS least, MAX(o.price) AS most, AVG(o.price) AS mean"
+    row = "total: 10000000000.29, least: 0.1, most: 9999999999.99, mean: 3333333333.43"
+    cases = {
+        "bucket": (
+            f"SELECT TUMBLE(o.at, INTERVAL 1 HOUR) AS b, {summed} FROM o GROUP BY b",
+            f"[{{b: {ten}, {row}}}, {{b: {four}}}]",
+        ),
+        "session": (
+            f"SELECT SESSION(o.at, INTERVAL 10 MINUTES) AS b, {summed} FROM o GROUP BY b",
+            f"[{{b: {ten}, {row}}}, {{b: {four}}}]",
+        ),
+        "keys": (
+            "SELECT o.id, p.paid - o.price AS rest FROM o, p WHERE o.price = p.paid",
+            "[{id: 1, rest: 0}, {id: 2, rest: 0}]",
+        ),
+        "newest": (
+            "SELECT o.id, o.price + p.paid AS s FROM o ASOF JOIN p [RANGE 1 HOUR] ON o.at >= p.at",
+            "[{id: 1, s: 0.2}, {id: 2, s: 0.3}, {id: 3, s: 10000000000.19}, {id: 4}]",
+        ),
+        "overflow": (
+            "SELECT o.id, p.most * 10 AS m FROM o, p WHERE o.price = p.paid",
+            "[{id: 1, m: 20}, {id: 2}]\n  dead_letters: []",
+        ),
+    }
+    for name, (query, expect) in cases.items():
+        (tmp_path / f"queries/{name}.sql").write_text(query)
+        (tmp_path / f"queries/{name}.test.yaml").write_text(
+            f"one:\n{orders}{payments if ' p' in query else ''}  expect: {expect}\n"
+        )
+    found = {one.query: one.difference for one in verdicts(tmp_path)}
+    assert found == dict.fromkeys(cases)
+    test = tmp_path / "queries/keys.test.yaml"
+    test.write_text(test.read_text().replace("rest: 0}]", "rest: 0.01}]"))
+    (wrong,) = verdicts(tmp_path, "keys")
+    assert wrong.difference == (
+        '2 results expected, 2 found\nmissing: {"id": 2, "rest": "0.0100"}\n'
+        'too many: {"id": 2, "rest": "0.0000"}'
+    )
+
+
 def test_a_wrong_expectation_names_the_first_difference(folder: Path) -> None:
     test = folder / "queries/windy.test.yaml"
     test.write_text(test.read_text().replace("wind: 30.5}\n", "wind: 31}\n", 9).replace("31", "30.5", 1))

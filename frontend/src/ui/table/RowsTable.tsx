@@ -12,7 +12,7 @@ interface Props {
   readonly picked?: string | null;
 }
 
-const NUMERIC = new Set(["bigint", "int", "double"]);
+const NUMERIC = /^(?:bigint|int|double|decimal\(.*\))$/;
 
 /** Rows of a stream or a query, as they are. */
 export function RowsTable({ columns, rows, keys, caption, onPick, picked }: Props): JSX.Element {
@@ -26,7 +26,7 @@ export function RowsTable({ columns, rows, keys, caption, onPick, picked }: Prop
               <th
                 key={column.name}
                 scope="col"
-                class={NUMERIC.has(column.type) ? "number" : ""}
+                class={NUMERIC.test(column.type) ? "number" : ""}
                 title={column.type}
               >
                 {column.name}
@@ -59,7 +59,7 @@ export function RowsTable({ columns, rows, keys, caption, onPick, picked }: Prop
                 return (
                   <td
                     key={column.name}
-                    class={`${NUMERIC.has(column.type) ? "number" : ""} ${missing ? "missing" : ""}`}
+                    class={`${NUMERIC.test(column.type) ? "number" : ""} ${missing ? "missing" : ""}`}
                   >
                     {cell(value)}
                   </td>

@@ -10,7 +10,7 @@ from sqlglot import exp
 from optimizer.algebra.aggregates import AGGREGATE_NAMES, AGGREGATES, AggregateFunction
 from optimizer.algebra.expression import Column, Expression, Literal
 from optimizer.algebra.types import NUMBERS, ColumnType
-from optimizer.algebra.typing import call
+from optimizer.algebra.typing import call, cast
 from optimizer.logical.grouping import GROUP, Aggregate, Direction
 from optimizer.sql.binding.scalar.expressions import Translator
 from optimizer.sql.binding.scalar.names import AGGREGATES as KNOWN_AGGREGATES
@@ -173,12 +173,15 @@ class GroupTranslator(Translator):
             found = f"{len(operands)} argument{'' if len(operands) == 1 else 's'} of {node.this}"
             raise self._error(node, "wrong-arguments", found, function.signature)
         arguments = tuple(self.expression(operand) for operand in operands)
-        for operand, argument, types in zip(operands, arguments, function.takes, strict=True):
-            if argument.type is T.INTERVAL or (types and argument.type not in types):
-                expected = " or ".join(map(str, types)) if types else "a column's type"
+        taken = []
+        for place, (operand, argument) in enumerate(zip(operands, arguments, strict=True)):
+            kind = function.taken(place, argument.type)
+            if kind is None:
+                expected = f"{function.expected(place)} in {function.signature}"
                 found = f"{argument.type} ({self._words(operand)})"
-                raise self._error(operand, "type-mismatch", found, f"{expected} in {function.signature}")
-        return arguments
+                raise self._error(operand, "type-mismatch", found, expected)
+            taken.append(cast(argument, kind))
+        return tuple(taken)
 
     def _constant(self, node: exp.Expr, function: AggregateFunction, written: _Written) -> float | str | None:
         """The constant behind the arguments, taken out of what is written."""
@@ -192,6 +195,8 @@ class GroupTranslator(Translator):
             return function.default
         operand = written.operands.pop()
         read = self.expression(operand)
+        if function.constant is T.DOUBLE and isinstance(read, Literal) and read.type.is_decimal:
+            read = self._fold(operand, cast(read, T.DOUBLE))
         value = read.value if isinstance(read, Literal) else None
         if function.constant is T.STRING and isinstance(value, str):
             return value

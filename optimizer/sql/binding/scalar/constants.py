@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
+from decimal import Decimal
 from functools import cache
 
 import duckdb
 
 from optimizer.algebra.expression import Call, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS
+from optimizer.algebra.functions.decimals import decimal_text
 from optimizer.algebra.render import duckdb_type, over_columns, to_duckdb_sql
 from optimizer.algebra.types import ColumnType
 
@@ -79,6 +81,8 @@ def fold(expression: Call) -> Expression:
             return Literal(int(value), expression.type)
         case T.STRING, _:
             return Literal(str(value), T.STRING)
+        case kind, Decimal() if kind.is_decimal:
+            return Literal(decimal_text(value, kind.scale), kind)
     return expression
 
 

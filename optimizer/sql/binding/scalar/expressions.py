@@ -12,7 +12,7 @@ from optimizer.algebra.expression import Expression, Literal, columns_of
 from optimizer.algebra.functions import FUNCTIONS
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.normalize import negation
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import TYPE_NAMES, ColumnType
 from optimizer.algebra.typing import TypeMismatch, call, cast, is_null
 from optimizer.sql.binding.scalar.literals import Literals
 from optimizer.sql.binding.scalar.names import (
@@ -27,7 +27,7 @@ from optimizer.sql.binding.scalar.names import (
     WRITTEN,
 )
 from optimizer.sql.binding.scope import Scope
-from optimizer.sql.grammar.nodes import BINARY, READ, TYPES, UNSUPPORTED
+from optimizer.sql.grammar.nodes import BINARY, READ, UNSUPPORTED, type_of
 from optimizer.sql.grammar.places import span_of
 from optimizer.udf.registry import NO_FUNCTIONS, FunctionRegistry
 
@@ -181,7 +181,10 @@ class Translator(Literals):
         if any(part.type is T.DOUBLE for part in compared):
             # All three compare in one type; a bigint and a double alone would not change the other bound.
             compared = [
-                self._fold(node, cast(part, T.DOUBLE)) if part.type is T.BIGINT else part for part in compared
+                self._fold(node, cast(part, T.DOUBLE))
+                if part.type is T.BIGINT or part.type.is_decimal
+                else part
+                for part in compared
             ]
         value, least, most = compared
         lower = self._call(node, "ge", [value, least], [node.this, low])
@@ -218,12 +221,10 @@ class Translator(Literals):
 
     def _cast(self, node: exp.Expr) -> Expression:
         kind = node.args["to"]
-        target = (
-            TYPES.get(kind.this) if isinstance(kind, exp.DataType) and not kind.args.get("nested") else None
-        )
+        target = type_of(kind)
         if target is None:
-            columns = ", ".join(str(t) for t in T if t is not T.INTERVAL)
-            raise self._error(node, "unknown-type", f"type {kind.sql('duckdb')}", f"one of {columns}")
+            found = f"type {kind.sql('duckdb')}"
+            raise self._error(node, "unknown-type", found, f"one of {', '.join(TYPE_NAMES)}")
         operand = self.expression(node.this)
         try:
             return self._fold(node, cast(operand, target))

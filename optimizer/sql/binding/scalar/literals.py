@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Expression, Literal
+from optimizer.algebra.functions.decimals import decimal_constant
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.durations import UNIT_NAMES, duration_us, parse_duration_us, unit_us
@@ -30,6 +31,11 @@ class Literals(Calls):
                     node, "out-of-range", text, "a number below 2^63, or one with a decimal point"
                 )
             return Literal(value, T.INT if value < 2**31 else T.BIGINT)
+        # The grammar writes .5 as 0.5, which has a digit more.
+        written = self._words(node).replace("_", "")
+        decimal = decimal_constant(written if written.startswith(".") else digits)
+        if decimal is not None:
+            return decimal
         try:
             number = float(digits)
         except ValueError:
