@@ -149,9 +149,9 @@ def test_what_is_made_of_a_comparison_with_null_has_a_value_per_row() -> None:
 @pytest.mark.parametrize("text", ["bigint0 BETWEEN bigint1 AND double0", "bigint0 IN (bigint1, double0)"])
 def test_a_double_makes_doubles_of_all_that_are_compared_at_once(text: str) -> None:
     frame = rows(bigint0=[2**53], bigint1=[2**53 + 1], double0=[1e300])
-    (theirs,) = duckdb.sql(
-        f"SELECT {text} FROM (SELECT {2**53} AS bigint0, {2**53 + 1} AS bigint1, 1e300::DOUBLE AS double0)"
-    ).fetchall()
+    columns = f"{2**53} AS bigint0, {2**53 + 1} AS bigint1, 1e300::DOUBLE AS double0"
+    with duckdb.connect() as connection:
+        (theirs,) = connection.sql(f"SELECT {text} FROM (SELECT {columns})").fetchall()
 
     assert theirs == (True,)
     assert polars_values(frame, [read(text)])["e0"].to_list() == [True]
