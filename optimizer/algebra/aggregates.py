@@ -122,7 +122,7 @@ AGGREGATES = {
             ((T.BOOLEAN,),),
             T.BIGINT,
             "COUNT_IF(condition)",
-            "How many are true.",
+            "How many are true; NULL if all are NULL.",
             ("countif",),
             distinct=False,
         ),

@@ -149,6 +149,39 @@ def test_a_name_in_order_by_is_an_output_before_it_is_a_column() -> None:
     ]
 
 
+def test_count_if_of_nothing_is_null_as_in_duckdb(tmp_path: Path) -> None:
+    counts = ", ".join(
+        f"COUNT_IF({condition}){where} AS c{number}"
+        for number, (condition, where) in enumerate(
+            (
+                ("k > 1", ""),
+                ("k > 1", " FILTER (WHERE x > 2)"),
+                ("k > 1", " FILTER (WHERE x > 99)"),
+                ("k > 1 OR x > 2", ""),
+                ("NULLIF(k, k) = 1", ""),
+            )
+        )
+    )
+    text = f"SELECT TUMBLE(at, INTERVAL 10 SECONDS) AS b, {counts} FROM a GROUP BY b"
+    topology = Topology(_graph(text, tasks=2), tmp_path)
+    rows = pa.concat_tables([_rows(1, 3, k=1), _rows(4, k=2), _rows(11, k=3), _rows(21)])
+    for arrived in (rows, _rows(40), _rows(41)):
+        topology.feed({"a": arrived})
+    found = topology.answers("q0")
+    assert found.schema.dtypes()[1:] == [pl.Int64] * 5
+    assert sorted(row[1:] for row in found.rows()) == [
+        (0, 0, None, 1, None),
+        (1, 1, None, 1, None),
+        (1, 1, None, 2, None),
+    ]
+    connection = duckdb.connect()
+    connection.register("a", rows)
+    theirs = text.replace("TUMBLE(at, INTERVAL 10 SECONDS)", 'TIME_BUCKET(INTERVAL 10 SECONDS, "at")')
+    assert sorted(row[1:] for row in connection.sql(theirs).fetchall()) == sorted(
+        row[1:] for row in found.rows()
+    )
+
+
 @pytest.mark.parametrize("late", ["join", "drop"])
 def test_late_results_of_a_union_are_marked_where_streams_join_them(tmp_path: Path, late: LatePolicy) -> None:
     catalog = Catalog.of(Stream(name, _COLUMNS, "at", late=late) for name in ("a", "b"))

@@ -160,7 +160,7 @@ export const SQL_FUNCTIONS: readonly SqlFunction[] = [
   {"sql": "JSON_CONTAINS", "signature": "JSON_CONTAINS(json, part)", "help": "Whether JSON has other JSON in it."},
   {"sql": "JSON_VALID", "signature": "JSON_VALID(text)", "help": "Whether a text is JSON."},
   {"sql": "COUNT", "signature": "COUNT(value)", "help": "Of a group: How many are not NULL, or all."},
-  {"sql": "COUNT_IF", "signature": "COUNT_IF(condition)", "help": "Of a group: How many are true."},
+  {"sql": "COUNT_IF", "signature": "COUNT_IF(condition)", "help": "Of a group: How many are true; NULL if all are NULL."},
   {"sql": "SUM", "signature": "SUM(number)", "help": "Of a group: The sum; NULL if it is no bigint, has more than 38 digits, or is of nothing."},
   {"sql": "AVG", "signature": "AVG(number)", "help": "Of a group: The mean."},
   {"sql": "MIN", "signature": "MIN(value)", "help": "Of a group: The least value."},

@@ -148,8 +148,8 @@ class GroupTranslator(Translator):
         condition = None if where is None else self.predicate(where)
         name = function.name
         if name == "count_if":
-            name, asked, arguments = "count", arguments, ()
-            condition = _both(condition, *asked)
+            # As in DuckDB: NULL where no condition is true or false.
+            name, arguments = "sum", (cast(arguments[0], T.INT),)
         elif name == "median":
             name, constant = "quantile_cont", 0.5
         elif name == "any_value" and order:
