@@ -163,6 +163,9 @@ def cast(expression: Expression, target: ColumnType) -> Expression:
         or all(kind.is_numeric or kind is T.BOOLEAN for kind in (source, target))
         or {source, target} <= _MOMENTS
     )  # fmt: skip
+    if source is T.BOOLEAN and target.is_decimal and target.precision == target.scale:
+        # Its 1 does not fit; DuckDB 2.0 makes it the smallest number above zero.
+        raise TypeMismatch(0, str(source), f"a number below 1, as {target} has no digit before the point")
     if not allowed:
         raise TypeMismatch(0, str(source), f"a value that can become {target}")
     return Call("cast", (expression,), target)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from optimizer.algebra.types import ColumnType
-from tests.oracle.small.grammar import COLUMNS, VALUES, Dice, Term, column, compared, constant
+from tests.oracle.small.grammar import AMOUNTS, COLUMNS, VALUES, Dice, Term, column, compared, constant
 
 if TYPE_CHECKING:
     from tests.oracle.small.workload import SmallInput, SmallQuery
@@ -88,7 +88,7 @@ def _stands_in_on(chance: Dice, query: SmallQuery, predicate: Term, read: frozen
 
 def _asked(chance: Dice, alias: str, later: str) -> Term:
     """A condition of WHERE on what was found; it reads its columns whatever is folded."""
-    kind = chance.choice((ColumnType.INT, ColumnType.BIGINT, ColumnType.DOUBLE, ColumnType.STRING))
+    kind = chance.choice((*AMOUNTS, ColumnType.STRING))
     own = column(alias, chance.choice(COLUMNS[kind]), kind)
     other = (
         constant(chance, kind) if chance.random() < 0.5 else column(later, chance.choice(COLUMNS[kind]), kind)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from optimizer.algebra.types import ColumnType
-from tests.oracle.small.grammar import COLUMNS, Dice
+from tests.oracle.small.grammar import COLUMNS, DECIMALS, Dice
 from tests.oracle.small.values import SECOND_US
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def with_reader(chance: Dice, query: SmallQuery, streams: Sequence[str]) -> Smal
     if made is None or query.also is not None or query.reading is not None:
         return query
     keys = [(1 + n, query.outputs[position].kind) for n, position in enumerate(made.keys)]
-    able = [(position, kind) for position, kind in keys if kind in (T.INT, T.BIGINT, T.STRING)]
+    able = [(position, kind) for position, kind in keys if kind in (T.INT, T.BIGINT, T.STRING, *DECIMALS)]
     shape = chance.choice(("join", "join", "exists", "not exists", "groups"))
     if not able and shape != "groups":
         return query

@@ -108,6 +108,7 @@ UNUSABLE: dict[str, str] = {
     "sum of timestamps": "SELECT d.at + d.at FROM departures d",
     "interval beside a number": "SELECT d.at FROM departures d WHERE d.at - d.day < 5",
     "unknown type": "SELECT CAST(delay AS json) FROM departures",
+    "boolean as a fraction": "SELECT CAST(delay > 1 AS DECIMAL(5, 5)) FROM departures",
     "interval column": "SELECT d.at - d.day AS age FROM departures d",
     "branches of a case": "SELECT CASE WHEN cancelled THEN 1 ELSE 'no' END FROM departures",
     "overflow": "SELECT 2000000000 * 2000000000 FROM departures",
