@@ -15,6 +15,7 @@ from typing import TypedDict
 
 import polars as pl
 
+from jobs.aggregation.quantiles import between, place
 from jobs.expressions.decimals import units
 from jobs.expressions.dtypes import DTYPES
 from optimizer.algebra.functions.decimals import units as units_of
@@ -109,7 +110,7 @@ def lowered(one: GroupAggregate) -> pl.Expr:
     """Within a group, the result, or what `result` makes it of.
 
     That is a list of schemes `values` and `pairs`, of a mean of integers what it divides by what, of sums and
-    means of decimals the halves of units, and of quantiles of decimals what they are between.
+    means of decimals the halves of units, and of quantiles what they are between.
     """
     if one.scheme == "ordered":
         return _joined(one)
@@ -124,7 +125,7 @@ def lowered(one: GroupAggregate) -> pl.Expr:
         if one.distinct:
             values = values.unique()
         if one.function.startswith("quantile"):
-            return _quantile(one, values.sort()).alias(one.name)
+            return place(one, values.sort()).alias(one.name)
         if one.function == "mode":
             return values.mode().min().alias(one.name)
         if one.function == "bit_xor":
@@ -156,8 +157,8 @@ def result(one: GroupAggregate, column: pl.Series) -> pl.Series:
             together([(it["x"], it["y"]) for it in found]) if found else None for found in column.to_list()
         ]
         return pl.Series(column.name, pairs, DTYPES[one.type])
-    if one.function == "quantile_cont" and one.type.is_decimal:
-        return _between(one, column)
+    if one.function == "quantile_cont":
+        return between(one, column)
     if one.scheme != "values" or one.function not in _OF_NUMBERS:
         return column.cast(DTYPES[one.type])
     if one.states[0][1].is_decimal:
@@ -191,41 +192,6 @@ def _directions(one: GroupAggregate) -> _Directions:
         "descending": [*one.descending, False],
         "nulls_last": [*(not first for first in one.nulls_first), True],
     }
-
-
-def _quantile(one: GroupAggregate, values: pl.Expr) -> pl.Expr:
-    """The value at a fraction of all values in their order, as DuckDB counts it."""
-    assert isinstance(one.constant, float)
-    count = values.len().cast(pl.Int64)
-    if one.function == "quantile_disc":
-        above = (count - count * one.constant).floor().cast(pl.Int64)
-        return values.get(pl.max_horizontal(count - above, 1) - 1, null_on_oob=True)
-    place = (count - 1) * pl.lit(one.constant)
-    part = place - place.floor()
-    low, high = (
-        values.get(bound.cast(pl.Int64), null_on_oob=True) for bound in (place.floor(), place.ceil())
-    )
-    if one.states[0][1].is_decimal:
-        return pl.struct(low.alias("low"), high.alias("high"), part.alias("part"))
-    low, high = low.cast(pl.Float64), high.cast(pl.Float64)
-    # Zero times infinity is no number.
-    return pl.when(part == 0).then(low).otherwise(low * (1 - part) + high * part)
-
-
-def _between(one: GroupAggregate, column: pl.Series) -> pl.Series:
-    """The decimals a part of the way between two others.
-
-    As in DuckDB from their units as doubles, rounded once, and cut.
-    """
-    found: list[int | None] = []
-    for low, high, part in column.struct.unnest().iter_rows():
-        if low is None:
-            found.append(None)
-            continue
-        least, most = (units_of(value, one.type.scale) for value in (low, high))
-        way = Fraction(float(most) - float(least)) * Fraction(part)
-        found.append(int(float(Fraction(float(least)) + way)) if part else least)
-    return pl.Series(column.name, found, pl.Int128).reinterpret(dtype=DTYPES[one.type])
 
 
 def _of_decimals(one: GroupAggregate, column: pl.Series) -> pl.Series:
