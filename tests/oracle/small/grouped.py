@@ -280,7 +280,7 @@ def _theirs(one: SmallAggregate, outputs: Sequence[Term]) -> str:
         one = replace(one, function="min")
     inside = _inside(one, [f"o{n}" for n in range(len(outputs))], theirs=True)
     called = f"{one.function}({'DISTINCT ' if one.distinct else ''}{inside}){where}"
-    if one.function == "sum" and not outputs[one.of[0]].kind.is_decimal:
+    if one.function == "count_if" or (one.function == "sum" and not outputs[one.of[0]].kind.is_decimal):
         return f"TRY_CAST({called} AS BIGINT)"
     return called
 
