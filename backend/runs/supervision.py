@@ -21,8 +21,8 @@ from backend.runs import launch_queue, process, supervisor_heartbeat
 from backend.runs.recording import consume
 from backend.topologies.models import ENDED, Desired, Plan, Run, RunState, Topology
 from backend.topologies.status import deployment_state
-from jobs.control_plane.run_log import INFO_MARK
 from jobs.protocol import AnyEvent, Deploy, Heartbeat, JobFailed, JobStopped, Stop, control_key
+from jobs.protocol.log_lines import INFO_MARK
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Quantiles: which of a group's values they are, or which they are between and where.
+"""Quantiles of a group's values.
 
 They equal DuckDB's to the last digit: it has the processor multiply and add with one rounding.
 """
@@ -15,7 +15,10 @@ from optimizer.physical.groups import GroupAggregate
 
 
 def place(one: GroupAggregate, values: pl.Expr) -> pl.Expr:
-    """Of all values in their order, the one at a fraction of them, or what `between` makes it of."""
+    """The value at a fraction of all values in their order, or what makes it.
+
+    `between` makes it of structs of the two next to that place, and of how far it is between them.
+    """
     assert isinstance(one.constant, float)
     count = values.len().cast(pl.Int64)
     if one.function == "quantile_disc":
@@ -29,7 +32,9 @@ def place(one: GroupAggregate, values: pl.Expr) -> pl.Expr:
 
 
 def between(one: GroupAggregate, column: pl.Series) -> pl.Series:
-    """The numbers a part of the way between two others, of structs of `low`, `high` and `part`.
+    """The numbers a part of the way between two others.
+
+    The column has structs of `low`, `high` and `part`, as `place` makes them.
 
     >>> from optimizer.algebra.types import ColumnType
     >>> kind = ColumnType.DOUBLE

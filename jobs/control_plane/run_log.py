@@ -1,4 +1,7 @@
-"""What a run tells the people who read its log, beside what Spark, Java and Python workers print there."""
+"""What a run tells the people who read its log.
+
+Spark, Java and Python workers write into the same one.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,20 @@ from jobs.protocol import (
     ShapesChanged,
 )
 
-INFO_MARK = " driver INFO "
-"""In each line that tells of no failure."""
 _LOG = logging.getLogger("driver")
 SLOW_BATCH_S = 10.0
 """A batch that takes longer is told: usual ones are not, several of them may end in each second."""
 
 
 def begin_log() -> None:
-    """Write the driver's log records to stderr, where Java and the Python workers write, too."""
+    """Write the driver's log records to stderr.
+
+    Java and the Python workers write there, too.
+    """
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO,
+        # `jobs.protocol.log_lines` knows its lines by this.
         format="%(asctime)s driver %(levelname)s %(message)s",
         force=True,
     )
