@@ -118,7 +118,8 @@ def _needed(query: Query, catalog: Catalog) -> list[Input]:
 
 
 def _bucket_us(query: Query) -> int:
-    return 0 if query.grouping is None else query.grouping.bucket.size_us
+    bucket = None if query.grouping is None else query.grouping.bucket
+    return 0 if bucket is None else bucket.size_us
 
 
 def _run(

@@ -10,26 +10,41 @@ from backend.catalog.models import Query, QueryVersion
 from backend.redis import connection, read_entries
 from backend.topologies.models import Topology
 from backend.topologies.query_search import deployment_of
-from jobs.protocol import appended_key, results_key
+from jobs.protocol import appended_key, results_key, table_keys
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is known of the current table of running groups."""
+
+    rows: int
+    """That are kept, those that changed last."""
+    whole: bool
+    """True if that is every row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The newest results of a query, newest first."""
+    """The newest results of a query, newest first; of running groups the rows of their table."""
 
     columns: tuple[tuple[str, str], ...]
     rows: tuple[dict[str, object], ...]
     ids: tuple[str, ...]
     batches: tuple[int, ...]
+    table: Table | None = None
+    """Of running groups."""
 
 
 def newest_results(record: Query, limit: int) -> Results:
-    """The tail that the job keeps in Redis; empty for a query that is not deployed."""
+    """The tail or the table that the job keeps in Redis; empty for a query that is not deployed."""
     deployment = deployment_of(record)
     version = cast(QueryVersion, record.current if deployment is None else deployment.version)
     columns = tuple((output.name, output.type) for output in version.outputs.all())
     if deployment is None:
         return Results(columns, (), (), ())
+    table = _current_table(deployment.topology.name, record.name, columns, limit)
+    if table is not None:
+        return table
     entries = connection().xrevrange(results_key(deployment.topology.name, record.name), count=limit)
     rows, ids, batches = [], [], []
     for entry, fields in read_entries(entries):
@@ -39,8 +54,36 @@ def newest_results(record: Query, limit: int) -> Results:
     return Results(columns, tuple(rows), tuple(ids), tuple(batches))
 
 
+def _current_table(
+    topology: str, query: str, columns: tuple[tuple[str, str], ...], limit: int
+) -> Results | None:
+    """The rows of running groups that changed last; None for a query whose results stay."""
+    keys = table_keys(topology, query)
+    rows, order, state = keys
+    whole = connection().hget(state, "whole")
+    if whole is None:
+        return None
+    newest = cast(list[tuple[str, float]], connection().zrevrange(order, 0, limit - 1, withscores=True))
+    found = connection().hmget(rows, [key for key, _ in newest]) if newest else []
+    # A row that leaves between the two questions is gone.
+    there = [(key, batch, row) for (key, batch), row in zip(newest, found, strict=True) if row is not None]
+    return Results(
+        columns,
+        tuple(json.loads(row, parse_constant=str) for _, _, row in there),
+        # As those of results are, which tell what is newer.
+        tuple(f"{int(batch)}-{int(key, 16)}" for key, batch, _ in there),
+        tuple(int(batch) for _, batch, _ in there),
+        Table(connection().zcard(order), whole == "1"),
+    )
+
+
 def forget_results(query: str) -> None:
     """Delete what Redis keeps of a query's results for pages that watch."""
     tails = [results_key(topology, query) for topology in Topology.objects.values_list("name", flat=True)]
     if tails:
         connection().delete(*tails, *(appended_key(tail) for tail in tails))
+    tables = [
+        key for name in Topology.objects.values_list("name", flat=True) for key in table_keys(name, query)
+    ]
+    if tables:
+        connection().delete(*tables)

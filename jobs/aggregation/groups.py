@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from jobs.aggregation.states import lifted, lowered, merged, one_zero, result
@@ -9,8 +11,9 @@ from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT
 from jobs.plan.event_time import LAST_US, earlier_than, later_than
 from jobs.plan.tuples import ARRIVAL
+from jobs.storage.key_hash import row_hashes
 from optimizer.algebra.types import ColumnType
-from optimizer.physical.groups import LAST_TIME, Groups
+from optimizer.physical.groups import GROUP_HASH, LAST_TIME, Groups
 
 
 def states_of(groups: Groups, taken: pl.DataFrame, deadline: str) -> pl.DataFrame:
@@ -35,6 +38,11 @@ def states_of(groups: Groups, taken: pl.DataFrame, deadline: str) -> pl.DataFram
             _moved(pl.col(groups.bucket), number * groups.slide_us) for number in range(groups.overlapping)
         ]
         rows = pl.concat([rows.with_columns(start.alias(groups.bucket)) for start in starts])
+    if groups.running:
+        keyed = rows.select(groups.key_names).get_columns()
+        end = pl.lit(LAST_US - 1, dtype=pl.Int64).cast(DTYPES[ColumnType.TIMESTAMP])
+        rows = rows.with_columns(end.alias(deadline), row_hashes(keyed, rows.height).alias(GROUP_HASH))
+        return merge(groups, rows, (deadline, GROUP_HASH)) if groups.merges else rows
     last = later_than(pl.col(groups.bucket), groups.size_us - 1 + groups.wait_us)
     # A time without a bucket, such as infinity, has no end but that of all.
     until = pl.min_horizontal(last.fill_null(LAST_US - 1), pl.lit(LAST_US - 1, dtype=pl.Int64))
@@ -52,12 +60,22 @@ def merge(groups: Groups, rows: pl.DataFrame, beside: tuple[str, ...] = ()) -> p
     return rows.group_by(keys, maintain_order=True).agg(*states, pl.col(ARRIVAL).max())
 
 
+def of_nothing(groups: Groups, deadline: str) -> pl.DataFrame:
+    """The state of a group without keys before there is a combination."""
+    counted = "@counted"
+    none = replace(groups, aggregates=tuple(replace(one, where=counted) for one in groups.aggregates))
+    columns = [pl.lit(None, dtype=DTYPES[kind]).alias(name) for name, kind in groups.taken]
+    taken = pl.select(*columns, pl.lit(False).alias(counted), pl.lit(0, dtype=pl.Int64).alias(ARRIVAL))
+    return states_of(none, taken, deadline)
+
+
 def finish(groups: Groups, rows: pl.DataFrame) -> pl.DataFrame:
-    """The keys and aggregates of final groups, in the order of the keys."""
+    """The keys and aggregates of groups, in the order of the keys."""
+    keys = groups.key_names or [GROUP_HASH]
     columns = [lowered(one) for one in groups.aggregates]
-    found = rows.group_by(groups.key_names).agg(*columns, pl.col(ARRIVAL).max())
+    found = rows.group_by(keys).agg(*columns, pl.col(ARRIVAL).max())
     found = found.with_columns(result(one, found.get_column(one.name)) for one in groups.aggregates)
-    return found.sort(groups.key_names)
+    return found.sort(keys)
 
 
 def first_groups(groups: Groups, found: pl.DataFrame, prefix: str) -> pl.DataFrame:

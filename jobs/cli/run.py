@@ -31,6 +31,7 @@ from jobs.control_plane.epoch_reporter import EpochLog
 from jobs.control_plane.events import batch_completed
 from jobs.control_plane.latency_window import LatencyWindow
 from jobs.control_plane.run_log import begin_log
+from jobs.control_plane.tables import table_changes, tables_of
 from jobs.driver.batch_totals import waits
 from jobs.driver.coordinator import Committed, Excess, Trouble
 from jobs.driver.settings import Settings
@@ -57,6 +58,7 @@ from jobs.shapes.live import LiveShapes, shape_labels
 from jobs.sinks.configured import open_sinks
 from jobs.sinks.outbox import Outbox
 from jobs.sinks.publisher import Publisher
+from jobs.sinks.redis_table import CurrentTables
 from jobs.sinks.redis_tail import MOST_ENTRIES, ResultTail
 from jobs.sources.connector import Away, Servers
 from jobs.sources.generator import continued, generated
@@ -112,7 +114,8 @@ class _Job:
         self._checkpoint = checkpoint
         self._graph = graph
         tail = ResultTail(connect(given.redis), given.topology, checkpoint.identity.id)
-        self._outgoing = Outgoing(connect(given.redis), given.topology, given.run, tail)
+        tables = CurrentTables(connect(given.redis), given.topology, checkpoint.identity.id)
+        self._outgoing = Outgoing(connect(given.redis), given.topology, given.run, tail, tables)
         # A blocking read must be allowed to last longer than the other commands.
         self._incoming = Incoming(connect(given.redis), given.topology, self._handle, self._refuse)
         self._wake = threading.Event()
@@ -204,6 +207,8 @@ class _Job:
             last = topology.last
             if last is not None:
                 self._labels = shape_labels(self._checkpoint.graph(last.plan))
+                tables = tables_of(self._checkpoint.graph(last.plan), last, self._checkpoint.state)
+                self._outgoing.send_results(last.batch, self._announced or "", {}, (), tables)
             # Set before there is a batch: one that it does not hear of is never published.
             self._publisher = publisher
             topology.start(given.trigger_ms)
@@ -279,7 +284,8 @@ class _Job:
         if committed.switched:
             self._tell_switch(committed)
         gathered = committed.gathered
-        self._outgoing.send_results(batch, committed.change.plan_id, gathered.tails, gathered.dead)
+        changes = table_changes(committed.manifest, gathered)
+        self._outgoing.send_results(batch, committed.change.plan_id, gathered.tails, gathered.dead, changes)
         if committed.trouble is not None:
             self.batch_failed(committed.trouble)
         limited = self._given.memory_limit is not None

@@ -36,6 +36,7 @@ from jobs.protocol import (
     samples_key,
     statistics_key,
 )
+from jobs.sinks.redis_table import CurrentTables, TableChanges
 from jobs.sinks.redis_tail import ResultTail
 
 State: TypeAlias = Literal["starting", "running", "idle", "stopping"]
@@ -59,22 +60,26 @@ class _Results:
     plan_id: str
     tails: Mapping[str, Sequence[Tail]]
     dead: Sequence[pa.Table]
+    tables: Mapping[str, TableChanges]
 
 
 class Outgoing:
     """Sends events and result tails from one of its threads, heartbeats from another.
 
     Arguments: a client of its own (threads share none), the topology, the run's id, and where
-    results go. `start` before the first `send`; `close` sends what is left.
+    results and tables go. `start` before the first `send`; `close` sends what is left.
     """
 
-    def __init__(self, client: redis.Redis, topology: str, run: str, tail: ResultTail) -> None:
+    def __init__(
+        self, client: redis.Redis, topology: str, run: str, tail: ResultTail, tables: CurrentTables
+    ) -> None:
         self._client = client
         self._key = events_key(topology)
         self._statistics_key = statistics_key(topology)
         self._samples_key = samples_key(topology)
         self._run = run
         self._tail = tail
+        self._tables = tables
         self._waiting: deque[Event | _Results] = deque(maxlen=MOST_EVENTS)
         self._changed = threading.Condition()
         self._closing = False
@@ -96,11 +101,16 @@ class Outgoing:
         self._put(event)
 
     def send_results(
-        self, batch: int, plan_id: str, tails: Mapping[str, Sequence[Tail]], dead: Sequence[pa.Table]
+        self,
+        batch: int,
+        plan_id: str,
+        tails: Mapping[str, Sequence[Tail]],
+        dead: Sequence[pa.Table],
+        tables: Mapping[str, TableChanges],
     ) -> None:
-        """Newest results by query, and dead letters, of a batch under a plan."""
-        if tails or dead:
-            self._put(_Results(batch, plan_id, tails, dead))
+        """Newest results by query, dead letters, and what changed of tables, of a batch under a plan."""
+        if tails or dead or tables:
+            self._put(_Results(batch, plan_id, tails, dead, tables))
 
     def now(self, state: State, batch: int | None = None) -> None:
         """Set what the next heartbeats report; a number means that this batch just ended."""
@@ -159,6 +169,10 @@ class Outgoing:
             item = self._waiting[0]
         if isinstance(item, _Results):
             self._tail.append(item.batch, item.plan_id, item.tails, item.dead)
+            for query in sorted(item.tails.keys() - item.tables.keys()):
+                self._tables.forget(query)
+            for query, changes in sorted(item.tables.items()):
+                self._tables.change(item.batch, query, changes)
         else:
             fields = {"message": item.model_dump_json()}
             key, most = self._key, MOST_EVENTS

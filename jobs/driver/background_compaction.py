@@ -24,6 +24,7 @@ from jobs.recovery.manifest import Manifest
 from jobs.storage.memory_budget import Limit
 from jobs.storage.partition import Compacted, CompactionPolicy, PartitionState, state_root
 from jobs.storage.run import RunRef
+from jobs.worker.running import folding
 from optimizer.physical.graph import PhysicalGraph
 
 LONGEST_BATCHES = 8
@@ -122,7 +123,15 @@ class Merging:
 
     def _merge(self, manifest: Manifest, index: RuleIndex, limit: Limit | None, partition: int) -> Merges:
         runs = manifest.runs_by_store()
-        state = PartitionState(self._state, partition, manifest.batch, runs, self._policy, limit=limit)
+        state = PartitionState(
+            self._state,
+            partition,
+            manifest.batch,
+            runs,
+            self._policy,
+            limit=limit,
+            folding=folding(index),
+        )
         done: list[tuple[str, Compacted]] = []
         for store in index.graph.stores:
             group = state.mergeable(store, manifest.watermark_us)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from jobs.driver.batch_totals import Gathered, counts, latencies_ms, state_bytes
@@ -10,7 +10,7 @@ from jobs.driver.watermarks import Watermarks
 from jobs.metrics.tally import added
 from jobs.partitioning.layout import Layouts
 from jobs.plan.columns import store_filters, stored_columns
-from jobs.plan.event_time import earlier
+from jobs.plan.event_time import LAST_US, earlier
 from jobs.protocol.metrics import newest
 from jobs.reconfigure.switch import Switched
 from jobs.recovery.checkpoint import Change
@@ -56,7 +56,7 @@ def successor(
         runs=tuple(sorted(runs, key=lambda r: (r.store, r.partition, r.min_arrival, r.path))),
         streams=_streams(previous, graph, gathered, planned, watermarks, started_us),
         stores=_stores(previous, graph, gathered, layouts),
-        queries=_queries(previous, graph, gathered, watermarks, started_us),
+        queries=_queries(previous, graph, gathered, watermarks, planned.batch, started_us),
         files=gathered.files,
         watermark_us=watermarks.topology_us,
         change=change.number,
@@ -149,19 +149,37 @@ def _queries(
     graph: PhysicalGraph,
     gathered: Gathered,
     watermarks: Watermarks,
+    batch: int,
     started_us: int,
 ) -> dict[str, QueryState]:
     queries = {}
+    running = {hold.query for hold in graph.holds if hold.is_running}
     for query in graph.queries:
         known = previous.queries.get(query.name, QueryState()) if previous is not None else QueryState()
         if previous is not None and previous.joining(graph.read_by(query.name)):
             # Partners of what it reads now may have left under this watermark.
             joined_us = watermarks.topology_us
+            if query.name in running:
+                # What is found meanwhile is not counted. What is newer than all of it is found later, whole.
+                joined_us = _behind(previous, gathered, graph.read_by(query.name))
             since_us = newest(known.complete_since_us, joined_us)
             known = replace(known, joined_us=joined_us, complete_since_us=since_us)
+        found = gathered.queries[query.name].results
         queries[query.name] = replace(
             known,
-            results=known.results + gathered.queries[query.name].results,
+            results=known.results + found,
             first_batch_us=known.first_batch_us or started_us,
+            key=query.key,
+            table_from=None if query.key is None else batch if known.table_from is None else known.table_from,
+            table_changes=0 if query.key is None else known.table_changes + found,
         )
     return queries
+
+
+def _behind(previous: Manifest, gathered: Gathered, streams: Collection[str]) -> int | None:
+    """The event time behind all tuples of some streams."""
+    seen: int | None = None
+    for name in streams:
+        for known in (previous.streams.get(name), gathered.streams.get(name)):
+            seen = newest(seen, None if known is None else known.max_event_time_us)
+    return None if seen is None else min(LAST_US, seen + 1)

@@ -15,6 +15,7 @@ from jobs.storage.memory_budget import Limit
 from optimizer.algebra.expression import Column, Expression
 from optimizer.algebra.types import ColumnType, common_type
 from optimizer.physical.graph import GraphStore
+from optimizer.physical.groups import GROUP_HASH
 from optimizer.physical.rules import ProbeRule
 
 
@@ -67,6 +68,8 @@ def searched_columns(index: RuleIndex, store: GraphStore) -> tuple[str, ...]:
         if rule.store == store.id
         for lookup in lookups(rule)
     )
+    if any(hold.store == store.id and hold.is_running for hold in index.graph.holds):
+        uses[f"{store.inputs[0].input}.{GROUP_HASH}"] += 1
     placing = column_name(store.partitioning) if isinstance(store.partitioning, Column) else None
     found = tuple(sorted(uses, key=lambda column: (column != placing, -uses[column], column)))
     searched[store.id] = found

@@ -76,6 +76,20 @@ def results_key(topology: str, query: str) -> str:
     return f"millrace:results:{_part(topology)}:{_part(query)}"
 
 
+TABLE_ROWS = 10_000
+"""Rows of a table that are kept, and changes of a task and batch that travel there."""
+
+
+def table_keys(topology: str, query: str) -> tuple[str, str, str]:
+    """Where the table of running groups is: rows by their keys, in which order they came, its state.
+
+    >>> table_keys("flights", "busy")[0]
+    'millrace:table:flights:busy'
+    """
+    rows = f"millrace:table:{_part(topology)}:{_part(query)}"
+    return rows, f"{rows}:order", f"{rows}:state"
+
+
 def dead_letters_key(topology: str, stream: str) -> str:
     return f"millrace:dead:{_part(topology)}:{_part(stream)}"
 

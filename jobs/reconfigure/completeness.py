@@ -65,7 +65,10 @@ def complete_since(
             found[asked.name] = _NEVER if widest is None else min(_NEVER, since + widest)
     for hold in graph.holds:
         # What came before the hold was there does not wait in it.
-        found[hold.query] = newest(found[hold.query], states[hold.store].complete_from_us)
+        own = states[hold.store].complete_from_us
+        # What is counted by its oldest tuple was stored, whole, since the groups are there.
+        by_oldest = hold.groups is not None and hold.groups.by_oldest
+        found[hold.query] = own if by_oldest else newest(found[hold.query], own)
     joined = {name: query.joined_us for name, query in before.queries.items()}
     known = {name: newest(since, joined.get(name)) for name, since in found.items()}
     inner = sorted(graph.derived, key=lambda stream: stream.derived.tier if stream.derived else 0)
@@ -111,7 +114,9 @@ def certain_from(graph: PhysicalGraph, previous: Manifest | None, watermark_us: 
     complete = {name: query.complete_since_us for name, query in previous.queries.items()}
     for hold in graph.holds:
         query = previous.queries.get(hold.query, QueryState())
-        joined_us = watermark_us if previous.joining(streams[hold.query]) else query.joined_us
+        joined_us = query.joined_us
+        if previous.joining(streams[hold.query]):
+            joined_us = LAST_US if hold.is_running else watermark_us
         if joined_us is not None:
             found[hold.name] = joined_us
         whole = complete.get(hold.query) if hold.groups is not None else None

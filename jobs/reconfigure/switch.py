@@ -90,6 +90,7 @@ def switch(
     for store in (wanted for wanted in missing if wanted.is_base):
         condition = wants.get(store.id)
         sources = _sources(before, old, had, store, columns[store.id], condition, using)
+        sources = sources or _same_groups(old, new, store)
         layout: StoreLayout | None = partitioning_of(store, None).first_layout()
         if not sources:
             kept[store.id] = ()
@@ -112,7 +113,7 @@ def switch(
                 for one in held
             ]
             filled = None
-            within = all(Kept.by(condition).covers(Kept.by(had[source])) for source in sources)
+            within = all(Kept.by(condition).covers(Kept.by(had.get(source))) for source in sources)
             if within and set(before.stores[held[0].id].columns) == set(columns[store.id]):
                 filled = _as_they_lie(predecessors, store, using)
             if filled is None:
@@ -138,7 +139,6 @@ def switch(
                 filter=filters[store.id],
                 complete_from_us=_mir_complete_from(new, store, states),
             )
-    complete = complete_since(new, states, before)
     manifest = replace(
         before,
         plan=change.plan,
@@ -146,13 +146,7 @@ def switch(
         runs=tuple(run for store in new.stores for run in kept[store.id]),
         stores=states,
         streams=_with_joining(before, old, new),
-        queries={
-            query.name: replace(
-                before.queries.get(query.name, QueryState()),
-                complete_since_us=complete[query.name],
-            )
-            for query in new.queries
-        },
+        queries=_queries(before, old, new, complete_since(new, states, before)),
         files=(),
         removed=(),
     )
@@ -255,6 +249,29 @@ def _sources(
     return covering({held.id: Kept.by(had[held.id]) for held in ordered}, own)
 
 
+def _same_groups(old: PhysicalGraph, new: PhysicalGraph, store: GraphStore) -> Sequence[str]:
+    """The old store of the running groups that `store` is to keep, which had other tasks.
+
+    Their stream is called by all that the groups are made of.
+    """
+    if not any(hold.is_running and hold.store == store.id for hold in new.holds):
+        return ()
+    return [held.id for held in old.stores if held.inputs[0].stream == store.inputs[0].stream]
+
+
+def _queries(
+    before: Manifest, old: PhysicalGraph, new: PhysicalGraph, complete: Mapping[str, int | None]
+) -> dict[str, QueryState]:
+    """The queries' states, without the tables of running groups that begin with the new plan."""
+    known = {hold.stream.name for hold in old.holds}
+    anew = {hold.query for hold in new.holds if hold.is_running and hold.stream.name not in known}
+    found: dict[str, QueryState] = {}
+    for query in new.queries:
+        state = replace(before.queries.get(query.name, QueryState()), complete_since_us=complete[query.name])
+        found[query.name] = replace(state, table_from=None, table_changes=0) if query.name in anew else state
+    return found
+
+
 def _as_they_lie(predecessors: Sequence[Predecessor], store: GraphStore, using: set[str]) -> Migrated | None:
     """An old store as the new one, if nothing else uses it and it can be."""
     old, *others = predecessors
@@ -335,7 +352,7 @@ def _bounded(frames: Iterator[pl.DataFrame], most_bytes: int | None) -> Iterator
 
 
 def _times(graph: PhysicalGraph, store: GraphStore) -> tuple[str, ...]:
-    times = {stream.name: stream.event_time for stream in graph.streams}
+    times = {stream.name: stream.event_time for stream in index_of(graph).streams.values()}
     return tuple(f"{stored.input}.{times[stored.stream]}" for stored in store.inputs)
 
 

@@ -65,8 +65,15 @@ class QueryState:
     first_batch_us: int = 0
     """Wall clock of the first batch that answered it, microseconds since 1970."""
     joined_us: int | None = None
-    """The topology's watermark of the last batch in which one of its streams was joining: of older tuples
-    it has not seen all together. None if none ever was."""
+    """The topology's watermark of the last batch in which one of its streams was joining, or of running
+    groups the event time behind all that had come by then: of older tuples it has not seen all together. None
+    if none ever was."""
+    key: tuple[str, ...] | None = None
+    """Of running groups the outputs by which a row is known (`GraphQuery.key`); None if results stay."""
+    table_from: int | None = None
+    """The batch from which the rows of running groups are; those of earlier ones are of other groups."""
+    table_changes: int = 0
+    """Results since then."""
 
 
 @dataclass(frozen=True, slots=True)

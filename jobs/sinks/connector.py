@@ -9,13 +9,26 @@ from __future__ import annotations
 import argparse
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedTable:
+    """What results of running groups are: changes of a table's rows.
+
+    A result takes the place of the row with its key; one whose `_deleted` is true only removes that.
+    """
+
+    key: tuple[str, ...]
+    """The columns by which a row is known; none for a single row."""
+    begin: int
+    """The batch from which its rows are: those of earlier batches are of other groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +40,8 @@ class BatchResults:
     """Result files; `query_of` says whose each is."""
     complete_since_us: Mapping[str, int]
     """By query, since which event time of their newest tuples results are all there; absent if all are."""
+    tables: Mapping[str, KeyedTable] = field(default_factory=dict)
+    """By query, of running groups."""
 
     def by_query(self) -> dict[str, list[Path]]:
         """Each query's files."""

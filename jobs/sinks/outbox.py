@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from jobs.recovery.manifest import Manifest, write_durably
-from jobs.sinks.connector import BatchResults
+from jobs.sinks.connector import BatchResults, KeyedTable
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER
 from jobs.storage.disk import delete_if_there, make_folder_durable
 
@@ -48,7 +48,12 @@ class Outbox:
                 for name, query in sorted(manifest.queries.items())
                 if query.complete_since_us is not None
             }
-            entry = {"files": files, "complete_since_us": since}
+            tables = {
+                name: {"key": query.key, "begin": query.table_from}
+                for name, query in sorted(manifest.queries.items())
+                if query.key is not None
+            }
+            entry = {"files": files, "complete_since_us": since, "tables": tables}
             write_durably(self._entry(manifest.batch), json.dumps(entry).encode())
         return bool(files)
 
@@ -74,7 +79,9 @@ class Outbox:
         files, since = (
             (entry, {}) if isinstance(entry, list) else (entry["files"], entry["complete_since_us"])
         )
-        return BatchResults(batch, tuple(self.output / file for file in files), since)
+        tables = {} if isinstance(entry, list) else entry.get("tables", {})
+        keyed = {name: KeyedTable(tuple(one["key"]), one["begin"]) for name, one in tables.items()}
+        return BatchResults(batch, tuple(self.output / file for file in files), since, keyed)
 
     def has(self, sink: str, batch: int) -> None:
         """Say that a sink has this batch and all before it.

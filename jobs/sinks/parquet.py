@@ -21,6 +21,7 @@ from jobs.storage.disk import disk
 from jobs.storage.run import new_attempt
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphQuery
+from optimizer.physical.groups import DELETED
 from optimizer.udf.arrow import ARROW_TYPES
 
 _TEXTS = (
@@ -150,7 +151,9 @@ def result_schema(query: GraphQuery) -> pa.Schema:
         (name, pa.duration("us") if kind is ColumnType.INTERVAL else ARROW_TYPES[kind])
         for name, kind in query.outputs
     ]
-    return pa.schema([*fields, *([("_late", pa.bool_())] if query.marks_late else [])])
+    marks = [("_late", pa.bool_())] if query.marks_late else []
+    marks += [(DELETED, pa.bool_())] if query.key is not None else []
+    return pa.schema([*fields, *marks])
 
 
 def write_schemas(output: Path, queries: Iterable[GraphQuery], dead_letters: pa.Schema) -> None:

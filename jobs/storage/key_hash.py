@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -11,6 +13,10 @@ from jobs.expressions.dtypes import FOREVER, FOREVER_DAY, PAST_FOREVER
 
 Tasks = npt.NDArray[np.int64]
 _DAY_US = 86_400_000_000
+_NOTHING = 0x9E3779B97F4A7C15
+"""What NULL is hashed to."""
+_SPREADING = 0x9DDFEA08EB382D69
+"""An odd number, so that the order of keys makes a difference."""
 
 
 def hash_tasks(keys: pl.Series, tasks: int) -> Tasks:
@@ -26,6 +32,26 @@ def hash_tasks(keys: pl.Series, tasks: int) -> Tasks:
     if keys.null_count():
         placed[keys.is_null().to_numpy()] = 0
     return placed
+
+
+def row_hashes(keys: Sequence[pl.Series], rows: int) -> pl.Series:
+    """A number of 64 bits by all keys of each row, NULL among them.
+
+    >>> a, b, c = row_hashes([pl.Series([1, None, 1.0]), pl.Series(["a", "b", "a"])], 3).to_list()
+    >>> a == c, a == b
+    (True, False)
+
+    Args:
+        keys: columns of the same length; without any all rows are alike.
+        rows: their length.
+    """
+    mixed = np.zeros(rows, dtype=np.uint64)
+    for key in keys:
+        hashes = _hashes(key.to_physical() if key.dtype == pl.Duration else key).copy()
+        if key.null_count():
+            hashes[key.is_null().to_numpy()] = np.uint64(_NOTHING)
+        mixed = _mix(mixed * np.uint64(_SPREADING) + hashes)
+    return pl.Series(mixed.view(np.int64))
 
 
 def _hashes(keys: pl.Series) -> npt.NDArray[np.uint64]:

@@ -8,7 +8,7 @@ any time, even while an earlier attempt at it is still at work: no file is ever 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -83,7 +83,8 @@ class PartitionState:
     Arguments: the state's root; the task's number; the batch; the runs of the last commit by
     store id, of all partitions or of this one; when to compact; the runs that earlier levels of this
     batch have inserted in this partition; how much of the state may be in memory; whether `compact` does
-    anything, or somebody else merges runs (`jobs.driver.background_compaction`).
+    anything, or somebody else merges runs (`jobs.driver.background_compaction`); by store, what makes fewer
+    rows of those that become one run.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class PartitionState:
         inserted: Sequence[RunRef] = (),
         limit: Limit | None = None,
         merges: bool = True,
+        folding: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] | None = None,
     ) -> None:
         self.root = state_root(root)
         self.partition = partition
@@ -105,6 +107,7 @@ class PartitionState:
             self.policy = replace(self.policy, most_bytes=limit.part_bytes)
         self.limit = limit
         self._merges = merges
+        self._folding = folding or {}
         self.peak_resident_bytes = 0
         """The most that was in memory of the state at one moment, under a limit; not known without one."""
         self._runs = {
@@ -239,6 +242,8 @@ class PartitionState:
                 )
             elif keep > FIRST_US:
                 kept = kept.filter(pl.col(time).to_physical() >= keep)
+        if store.id in self._folding:
+            kept = self._folding[store.id](kept)
         expired = rows - kept.height
         if kept.is_empty():
             return Compacted((), group, expired)

@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from jobs.aggregation.changes import current_table
 from jobs.driver.batch_protocol import BatchProtocol
 from jobs.driver.coordinator import Committed, Excess, Trouble
 from jobs.driver.settings import Settings
@@ -99,11 +100,12 @@ class Execution:
         state_root.cache_clear()
 
     def results(self, query: str) -> pl.DataFrame:
-        """What the query has published."""
+        """What the query has published; of running groups the table that this comes to."""
         folder = self._output / result_folder(query)
         files = sorted(folder.glob("[0-9]*.parquet")) or sorted(folder.glob("*.parquet"))
         frame = pl.concat([pl.read_parquet(file) for file in files])
-        return frame.drop("_late", strict=False)
+        key = next(one.key for one in self._graph.queries if one.name == query)
+        return frame.drop("_late", strict=False) if key is None else current_table(frame, key)
 
     def letters(self) -> list[dict[str, object]]:
         """The dead letters that were published."""

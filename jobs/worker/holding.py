@@ -9,7 +9,7 @@ that earlier batches stored, and by which the partners that are found come back 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -84,6 +84,12 @@ def hold(
             messages.extend(send(index, (derived,), _as_stored(index, result), layouts=layouts))
         elif held is None:
             final.append(result)
+        elif held.groups is not None and held.groups.running:
+            counted = _counted(held.groups, result, waiting.certain_from_us.get(held.name))
+            if counted.table.height:
+                states = _waiting(index, held, counted, None)
+                edge = index.held_edges[held.name, result.rule]
+                messages.extend(send(index, (edge,), states, layouts=layouts))
         elif result.table.height:
             watermark_us, _ = waiting.of(held.tier)
             rows = _waiting(index, held, result, watermark_us)
@@ -95,6 +101,15 @@ def hold(
                 rows = rows.filter(~due)
             messages.extend(send(index, (index.held_edges[held.name, result.rule],), rows, layouts=layouts))
     return messages
+
+
+def _counted(groups: Groups, result: Result, certain_from_us: int | None) -> Result:
+    """The combinations that running groups count: those that nobody missed a part of."""
+    if certain_from_us is None:
+        return result
+    passing = result.table.get_column(groups.counted_by).to_physical() >= certain_from_us
+    table, arrivals = result.table.filter(passing), result.arrivals.filter(passing)
+    return replace(result, table=table, arrivals=arrivals)
 
 
 def _as_stored(index: RuleIndex, result: Result) -> pl.DataFrame:
@@ -145,6 +160,8 @@ def fall_due(
     sent: dict[str, int] = {}
     after = first_arrival(state.batch, state.partition)
     for held in index.holds.values():
+        if held.is_running:
+            continue
         rows = _due(index, held, state, waiting)
         if rows is None or rows.is_empty():
             continue

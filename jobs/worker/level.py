@@ -26,6 +26,7 @@ from jobs.protocol.metrics import EdgeMetrics, ElementCounts, QueryCounts, Store
 from jobs.storage.partition import PartitionState
 from jobs.storage.run import RunRef
 from jobs.worker.holding import Waiting, aggregate, fall_due, hold, settle
+from jobs.worker.running import answer_changes
 from optimizer.physical.graph import Edge, PhysicalGraph
 from optimizer.physical.rules import ProbeRule
 
@@ -146,7 +147,7 @@ def _waited(
 ) -> list[Result]:
     """What has waited and is now final, counted in `produced`.
 
-    The runs of sessions that are open are `added`.
+    The runs of sessions that are open, and of running groups, are `added`.
     """
     final: dict[str, list[Result]] = {}
     clock = CpuClock()
@@ -154,7 +155,10 @@ def _waited(
         final[settling.id] = settle(index, settling, frames, failed)
         tally.add(ElementCounts, settling.id, cpu_us=clock.lap_us())
     for aggregating in index.aggregate_rules[level]:
-        final[aggregating.id], still = aggregate(index, aggregating, frames, waiting, failed)
+        if index.holds[aggregating.hold].is_running:
+            final[aggregating.id], still = answer_changes(index, aggregating, frames, state, failed)
+        else:
+            final[aggregating.id], still = aggregate(index, aggregating, frames, waiting, failed)
         if still is not None:
             store = index.stores[index.holds[aggregating.hold].store]
             # At a level of its own: what leaves hold may come into the store at this one.

@@ -27,6 +27,7 @@ from jobs.plan.columns import needed_columns
 from jobs.plan.index import index_of
 from jobs.plan.stage_fusion import Stages
 from jobs.plan.tuples import Result, first_arrival
+from jobs.protocol import TABLE_ROWS
 from jobs.protocol.metrics import QueryCounts, StreamProgress, values
 from jobs.recovery.manifest import OutputFile, read_manifest
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, result_folder, results_as_arrow, write_hidden
@@ -40,6 +41,7 @@ from jobs.worker.exchange import Outbox, Row, sort_rows
 from jobs.worker.holding import Waiting
 from jobs.worker.ingest import Ingested, ingest
 from jobs.worker.level import work_stage
+from jobs.worker.running import folding
 from optimizer.physical.graph import PhysicalGraph
 
 _SAMPLED_RESULTS = 2000
@@ -197,6 +199,7 @@ class JoinStage:
             inserted=inbox.stored,
             limit=limit,
             merges=context.merges,
+            folding=folding(index_of(graph)),
         )
         done = work_stage(
             graph,
@@ -335,7 +338,11 @@ def _answer(
             files.append(write_hidden(context.output, folder, context.batch, stage, task, table))
         counts.add(QueryCounts, query, results=len(arrivals))
         step = max(1, len(arrivals) // _SAMPLED_RESULTS)
-        answers[query] = Answers(len(arrivals), arrivals[::step], newest_results(parts, context.tail))
+        most = context.tail
+        if most and index_of(load_graph(context.plan)).queries[query].key is not None:
+            # All of it: what a table lost by a batch it would not know.
+            most = max(most, TABLE_ROWS)
+        answers[query] = Answers(len(arrivals), arrivals[::step], newest_results(parts, most))
     return answers
 
 

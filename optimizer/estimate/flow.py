@@ -23,6 +23,7 @@ from optimizer.physical.rules import (
     StoreRule,
 )
 from optimizer.search.cost_model import lasting_s, mean_life_s
+from optimizer.search.problem import BATCH_S
 from optimizer.statistics.defaults import EQUALITY, default_selectivity, is_assumed
 from optimizer.statistics.observation.chains import chains, partners
 from optimizer.statistics.provider import StatisticsProvider
@@ -176,6 +177,9 @@ class Flow:
     def _groups_finished(self, hold: Hold) -> float:
         groups = hold.groups
         assert groups is not None
+        if groups.running:
+            # Of a busy group a batch makes one row.
+            return min(self.stored_rate(hold.store), self._groups(hold, groups) / BATCH_S)
         # There is a gap before each session of a key, at least.
         period_s = (groups.gap_us or (groups.slide_us if groups.overlapping > 1 else groups.size_us)) / 1e6
         taken = self.stored_rate(hold.store) * groups.overlapping
@@ -279,6 +283,9 @@ class Flow:
         return self.share(condition) if within is None else within
 
     def stored_rate(self, store: str) -> float:
+        hold = self.holds.get(store)
+        if hold is not None and hold.is_running:
+            return sum(self.produced(rule) for rule, _ in hold.edges)
         return sum(self.produced(self.origins[rule.edge]) for rule in self.feeds[store])
 
     def _volume(self, store: str) -> float:
@@ -323,6 +330,9 @@ class Flow:
         The watermark, by which they are due, stays behind by the most that a stream may be late.
         """
         arriving, groups = self.stored_rate(hold.store), hold.groups
+        if groups is not None and groups.running:
+            rows = arriving * self.horizon_s
+            return min(rows, self._groups(hold, groups)) if groups.merges else rows
         late_s = max((stream.lateness_us / 1e6 for stream in self.graph.streams), default=0.0)
         if groups is None:
             wait_s = max(

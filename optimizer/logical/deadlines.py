@@ -82,11 +82,13 @@ def group_wait_us(query: Query, catalog: Catalog) -> tuple[int | None, str]:
     whose event times are bucketed may be results.
     """
     assert query.grouping is not None
+    bucket = query.grouping.bucket
+    assert bucket is not None, "running groups wait for nothing"
     catalog = catalog.beside([query])
-    ahead_us = query.grouping.bucket.ahead_us
+    ahead_us = bucket.ahead_us
     longest: tuple[int, str] = (ahead_us, "")
     for branch in query.branches:
-        bucketed = [item for item in branch.inputs if item.alias in query.grouping.bucket.aliases]
+        bucketed = [item for item in branch.inputs if item.alias in bucket.aliases]
         if not bucketed:
             raise ValueError(branch.text)
         for absence in (None, *branch.absences):

@@ -50,10 +50,12 @@ def derived_stream(view: Query, catalog: Catalog) -> Derived:
     # A digest of what it does: neither its name nor its text is part of that.
     name = f"@{digest('V', replace(view, name='', written='', derived=()))}"
     if view.grouping is not None:
+        bucket = view.grouping.bucket
+        assert bucket is not None, "what reads running groups is refused"
         wait_us, _ = group_wait_us(view, catalog)
         assert wait_us is not None, "groups that never are final are refused"
-        answering = _with_end(view, view.grouping.bucket)
-        times = tuple(_bucket_columns(view, view.grouping.bucket))
+        answering = _with_end(view, bucket)
+        times = tuple(_bucket_columns(view, bucket))
         lag_us = wait_us
     else:
         answering = _with_newest(view, catalog)

@@ -1,7 +1,8 @@
-"""GROUP BY and DISTINCT of a query's combinations, by buckets of event time.
+"""GROUP BY and DISTINCT of a query's combinations, by buckets of event time or for ever.
 
 A group's bucket ends some time, and until the watermark is as far behind that as tuples of the group can
-still come the group waits. Then it is final and leaves once.
+still come the group waits. Then it is final and leaves once. Groups without a bucket are *running*: each
+batch says which of them changed, and their states stay.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ class Grouping:
 
     keys: tuple[tuple[str, Expression], ...]
     """(column of `GROUP`, what it is of a combination)."""
-    bucket: Bucket
+    bucket: Bucket | None
+    """None for running groups."""
     aggregates: tuple[Aggregate, ...]
     conditions: tuple[Expression, ...] = ()
     """HAVING's conjuncts, over `GROUP`."""
@@ -98,6 +100,18 @@ class Grouping:
     """The first so many groups of every bucket are results; all if None."""
     beside: tuple[str, ...] = ()
     """Keys beside the bucket, sorted: the first groups are those of each combination of all of these."""
+    counted_by: Expression | None = field(default=None, metadata=ADDED)
+    """Of running groups the event time of a combination by which it counts in a topology that ran before the
+    query came: the newest of its tuples, or the oldest where a window has no end."""
+
+    @property
+    def changes(self) -> bool:
+        """True of running groups with more than keys: a row may become another one, or none.
+
+        >>> Grouping((), None, ()).changes
+        False
+        """
+        return self.bucket is None and bool(self.aggregates or self.conditions)
 
     @property
     def taken(self) -> dict[Expression, str]:
@@ -107,4 +121,6 @@ class Grouping:
             for expression in (*aggregate.arguments, aggregate.where):
                 if expression is not None:
                     found.setdefault(expression, f"of{len(found) + 1}")
+        if self.counted_by is not None:
+            found.setdefault(self.counted_by, f"of{len(found) + 1}")
         return found

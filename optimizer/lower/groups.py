@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 from optimizer.algebra.aggregates import states
 from optimizer.algebra.digest import digest
-from optimizer.algebra.expression import Column, rename_inputs
+from optimizer.algebra.expression import Call, Column, rename_inputs
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.deadlines import group_wait_us
 from optimizer.logical.grouping import GROUP, Aggregate, Grouping
 from optimizer.logical.query import Query
-from optimizer.logical.window import Sliding
+from optimizer.logical.window import UNBOUNDED, Sliding
 from optimizer.physical.graph import Edge, GraphStore, GraphStream, Hold, StoredInput
-from optimizer.physical.groups import LAST_TIME, GroupAggregate, Groups, Rank
+from optimizer.physical.groups import GROUP_HASH, LAST_TIME, GroupAggregate, Groups, Rank
 from optimizer.physical.rules import (
     AggregateRule,
     DueRule,
@@ -52,6 +52,8 @@ class GroupWriter:
         grouping = query.grouping
         assert grouping is not None
         name, groups = answered(query), _groups(query, grouping, self.catalog)
+        if groups.running:
+            return self._running(query, grouping, groups, deadline, start, tasks)
         kept = (*groups.taken[: groups.keys], *(state for one in groups.aggregates for state in one.states))
         if groups.gap_us:
             kept = (*kept, (LAST_TIME, ColumnType.TIMESTAMP))
@@ -65,11 +67,7 @@ class GroupWriter:
             retention=(Sliding(0),),
         )
         self.stores[store.id] = store
-        leaves = [
-            rule
-            for rule in list(self.rules.values())
-            if not isinstance(rule, StoreRule) and any(emit.query == name for emit in rule.emits)
-        ]
+        leaves = self._leaves(name)
         level = 1 + max([1, *(self._level(rule) for rule in leaves if isinstance(rule, SettleRule))])
         columns = tuple((column, Column(stream.name, column, kind)) for column, kind in kept)
         identity = digest("D", store.id, columns)
@@ -80,21 +78,14 @@ class GroupWriter:
             for rule in leaves
             if isinstance(rule, SettleRule)
         )
-        finished, last = {GROUP: stream.name}, digest("A", store.id)
+        last = digest("A", store.id)
         self.rules[last] = AggregateRule(
             id=last,
             hold=name,
             edge=due.id,
             direct=tuple(edge for _, edge in direct),
             start=start,
-            emits=(
-                Emit(
-                    query.name,
-                    tuple(rename_inputs(condition, finished) for condition in grouping.conditions),
-                    (),
-                    tuple((o.name, rename_inputs(o.expression, finished)) for o in query.outputs),
-                ),
-            ),
+            emits=(_answer(query, grouping, stream.name),),
         )
         groups = replace(groups, ranks=_ranks(grouping, stream.name))
         return Hold(
@@ -104,13 +95,77 @@ class GroupWriter:
             stream=stream,
             store=store.id,
             edges=tuple((rule.id, self._kept(rule, store, stream)) for rule in leaves),
-            times=(grouping.bucket.key,),
+            times=(groups.bucket,),
             deadlines=(),
             looks=(),
             direct=direct,
             groups=groups,
             tier=query.tier,
         )
+
+    def _running(
+        self, query: Query, grouping: Grouping, groups: Groups, deadline: str, start: str, tasks: int
+    ) -> Hold:
+        """Write groups without an end: behind all leaves a rule in the task that keeps their states."""
+        name = answered(query)
+        kept = (
+            (deadline, ColumnType.TIMESTAMP),
+            (GROUP_HASH, ColumnType.BIGINT),
+            *groups.taken[: groups.keys],
+            *(state for one in groups.aggregates for state in one.states),
+        )
+        # A plan with other tasks finds the states by what the stream is called: by all that they are made of.
+        stream = GraphStream(f"@{name}~{digest('G', query.branches, groups)}", deadline, kept, 0, "drop")
+        placing = Column(stream.name, GROUP_HASH, ColumnType.BIGINT)
+        store = GraphStore(
+            id=digest("S", "running", stream.name, tasks),
+            label=f"{query.name}: groups",
+            inputs=(StoredInput(stream.name, stream.name, tuple(column for column, _ in kept)),),
+            partitioning=placing,
+            tasks=tasks,
+            retention=(UNBOUNDED,),
+        )
+        self.stores[store.id] = store
+        leaves = self._leaves(name)
+        level = 1 + max(self._level(rule) for rule in leaves)
+        columns = tuple(Column(stream.name, column, kind) for column, kind in kept)
+        edges = [
+            Edge(
+                digest("E", "running", rule.id, store.id),
+                rule.id,
+                store.id,
+                "group_by",
+                placing,
+                level,
+                columns,
+            )
+            for rule in leaves
+        ]
+        self.edges.update((edge.id, edge) for edge in edges)
+        first, *others = (edge.id for edge in edges)
+        last = digest("A", store.id)
+        answer = _answer(query, grouping, stream.name)
+        self.rules[last] = AggregateRule(last, name, first, tuple(others), start, (answer,))
+        return Hold(
+            name=name,
+            query=query.name,
+            label="groups",
+            stream=stream,
+            store=store.id,
+            edges=tuple((rule.id, edge.id) for rule, edge in zip(leaves, edges, strict=True)),
+            times=(),
+            deadlines=(),
+            looks=(),
+            groups=groups,
+            tier=query.tier,
+        )
+
+    def _leaves(self, name: str) -> list[Rule]:
+        return [
+            rule
+            for rule in list(self.rules.values())
+            if not isinstance(rule, StoreRule) and any(emit.query == name for emit in rule.emits)
+        ]
 
     def _level(self, rule: Rule) -> int:
         return 0 if isinstance(rule, SourceRule | DueRule) else self.edges[rule.edge].level
@@ -132,6 +187,14 @@ class GroupWriter:
         return identity
 
 
+def _answer(query: Query, grouping: Grouping, stream: str) -> Emit:
+    """The leaf of finished groups, over the columns of a hold's stream."""
+    finished = {GROUP: stream}
+    conditions = tuple(rename_inputs(condition, finished) for condition in grouping.conditions)
+    outputs = tuple((o.name, rename_inputs(o.expression, finished)) for o in query.outputs)
+    return Emit(query.name, conditions, (), outputs)
+
+
 def _ranks(grouping: Grouping, stream: str) -> tuple[Rank, ...]:
     return tuple(
         Rank(rename_inputs(order.expression, {GROUP: stream}), order.descending, order.nulls_first)
@@ -140,9 +203,11 @@ def _ranks(grouping: Grouping, stream: str) -> tuple[Rank, ...]:
 
 
 def _groups(query: Query, grouping: Grouping, catalog: Catalog) -> Groups:
-    names = grouping.taken
-    wait_us, alias = group_wait_us(query, catalog)
-    assert wait_us is not None, f"{query.name} waits for {alias} for ever"
+    names, bucket, wait_us = grouping.taken, grouping.bucket, 0
+    if bucket is not None:
+        found_us, alias = group_wait_us(query, catalog)
+        assert found_us is not None, f"{query.name} waits for {alias} for ever"
+        wait_us = found_us
 
     def one(aggregate: Aggregate) -> GroupAggregate:
         types = [argument.type for argument in aggregate.arguments]
@@ -163,13 +228,16 @@ def _groups(query: Query, grouping: Grouping, catalog: Catalog) -> Groups:
     return Groups(
         taken=tuple((name, expression.type) for expression, name in names.items()),
         keys=len(grouping.keys),
-        bucket=grouping.bucket.key,
-        size_us=grouping.bucket.size_us,
-        slide_us=grouping.bucket.slide_us,
-        overlapping=grouping.bucket.overlapping,
+        bucket="" if bucket is None else bucket.key,
+        size_us=0 if bucket is None else bucket.size_us,
+        slide_us=0 if bucket is None else bucket.slide_us,
+        overlapping=1 if bucket is None else bucket.overlapping,
         wait_us=wait_us,
         aggregates=tuple(map(one, grouping.aggregates)),
         limit=grouping.limit,
         beside=grouping.beside,
-        gap_us=grouping.bucket.gap_us,
+        gap_us=0 if bucket is None else bucket.gap_us,
+        running=bucket is None,
+        counted_by="" if grouping.counted_by is None else names[grouping.counted_by],
+        by_oldest=isinstance(grouping.counted_by, Call) and grouping.counted_by.function == "least",
     )

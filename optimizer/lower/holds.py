@@ -20,6 +20,7 @@ from optimizer.formulate.model import Retain
 from optimizer.logical.canonical_inputs import canonical_input
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.deadlines import longest_wait_us, needed_windows, waits
+from optimizer.logical.grouping import GROUP
 from optimizer.logical.query import Branch, Query
 from optimizer.logical.stream import Stream
 from optimizer.logical.window import Sliding
@@ -320,9 +321,20 @@ class _Writer:
                 for item in needed_windows(query, self.catalog)
             ),
             outputs=tuple((output.name, output.expression.type) for output in query.outputs),
-            # Of what waits no stream joins late tuples: `optimizer.sql.binding.outer.deadlines`.
-            marks_late=any(self.catalog[item.stream].late == "join" for item in query.inputs),
+            # Of what waits no stream joins late tuples: `optimizer.sql.binding.outer.deadlines`. Of a running
+            # group it is not asked whether one of its tuples was late.
+            marks_late=query.grouping is None
+            and any(self.catalog[item.stream].late == "join" for item in query.inputs),
+            key=_key(query),
         )
+
+
+def _key(query: Query) -> tuple[str, ...] | None:
+    """The outputs that are the keys of running groups; None if results stay."""
+    if query.grouping is None or not query.grouping.changes:
+        return None
+    keys = [Column(GROUP, name, key.type) for name, key in query.grouping.keys]
+    return tuple(next(o.name for o in query.outputs if o.expression == key) for key in keys)
 
 
 def _read_of_results(branch: Branch) -> set[Column]:

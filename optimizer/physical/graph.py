@@ -24,7 +24,8 @@ A tuple stored in an MIR carries the (a, k) of the start tuple that made it.
 Holds. What waits for a deadline lies in the base store of a stream of its own, whose event time is the
 deadline. Once the watermark has passed it, due rules send it as new tuples of the batch, which see all that
 is stored; probe trees find its partners, and settle rules answer by whether it has any. Groups wait as
-states in such a store too; what is due of them meets in aggregate rules.
+states in such a store too; what is due of them meets in aggregate rules. Running groups wait for nothing:
+their states go to the task of their keys, whose aggregate rule keeps them in the store.
 
 Derived streams. Results of a query with branches that others read are tuples of a stream, which come in one
 batch after they are found, and are stored and probed with as any.
@@ -290,6 +291,11 @@ class Hold:
     """How many streams of results lie between what waits and the sources, one behind the other: it falls due
     by the watermark that these have come to."""
 
+    @property
+    def is_running(self) -> bool:
+        """True of groups without an end: nothing of them waits."""
+        return self.groups is not None and self.groups.running
+
     def among(self, stores: Mapping[str, str]) -> Hold:
         """The same where the stores are called otherwise."""
         looks = tuple(replace(look, store=stores.get(look.store, look.store)) for look in self.looks)
@@ -325,6 +331,10 @@ class GraphQuery:
     outputs: tuple[tuple[str, ColumnType], ...]
     marks_late: bool
     """True if a stream's policy is `join`: results then end in a boolean column `_late`."""
+    key: tuple[str, ...] | None = None
+    """Of running groups the outputs by which a row is known, none of them for a single row: a result takes
+    the place of the one with this key, and a boolean column `_deleted` at the end says that there is none
+    any more. None if results stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,6 +429,9 @@ class PhysicalGraph:
             for part in (rule, *rule.get("found", ())):
                 if part.get("newest") == []:  # Only as-of joins have it.
                     del part["newest"]
+        for query in document["queries"]:
+            if query["key"] is None:  # Only running groups have it.
+                del query["key"]
         if not self.holds:
             del document["holds"]
         for hold in document.get("holds", ()):

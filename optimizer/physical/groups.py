@@ -9,8 +9,12 @@ from optimizer.algebra.digest import ADDED
 from optimizer.algebra.expression import Expression
 from optimizer.algebra.types import ColumnType
 
+DELETED = "_deleted"
+"""The column at the end of results of running groups: true where a group has left the answer."""
 LAST_TIME = "@last"
 """The newest event time of what a row of a session has merged."""
+GROUP_HASH = "@group"
+"""Of the keys of a running group; places its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ class Groups:
     keys: int
     """How many of these are keys."""
     bucket: str
-    """The key with the bucket's beginning; of buckets that overlap, of the last that begins."""
+    """The key with the bucket's beginning; of buckets that overlap, of the last that begins. Empty for
+    running groups."""
     size_us: int
     """How long after its beginning event times in a bucket may be, the end not in it."""
     slide_us: int
@@ -73,6 +78,12 @@ class Groups:
     gap_us: int = field(default=0, metadata=ADDED)
     """How far apart, at most, neighbours in a session are; 0 for buckets of any other kind. The bucket's
     beginning is then the first time of what a row has merged, and `LAST_TIME` its last one."""
+    running: bool = field(default=False, metadata=ADDED)
+    """True if groups have no end: their states stay, and each batch answers with the rows that it changed."""
+    counted_by: str = field(default="", metadata=ADDED)
+    """Of running groups the column of `taken` with the event time by which a combination counts."""
+    by_oldest: bool = field(default=False, metadata=ADDED)
+    """True if that is the event time of its oldest tuple, and not of its newest."""
 
     @property
     def together(self) -> list[str]:

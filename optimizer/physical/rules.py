@@ -152,14 +152,17 @@ class SettleRule:
 
 @dataclass(frozen=True, slots=True)
 class AggregateRule:
-    """Answers with the groups of a hold, all of whose states arrive."""
+    """Answers with the groups of a hold, all of whose states arrive.
+
+    Of running groups states arrive as they are found, and meet here with those that are kept.
+    """
 
     id: str
     hold: str
     edge: str
-    """Along which the hold's due rule sends."""
+    """Along which the hold's due rule sends; of running groups, a leaf."""
     direct: tuple[str, ...]
-    """Along which settle rules send what is due as they find it."""
+    """Along which settle rules send what is due as they find it; of running groups, further leaves."""
     start: str
     """An input of the query, by which failures are told."""
     emits: tuple[Emit, ...]

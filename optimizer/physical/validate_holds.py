@@ -21,6 +21,7 @@ from optimizer.physical.rules import (
     Rule,
     SettleRule,
     StoreRule,
+    received_on,
 )
 
 
@@ -215,6 +216,9 @@ class _HoldChecker:
 
     def _check_finished(self, rule: AggregateRule) -> None:
         hold = self.holds.get(rule.hold)
+        if hold is not None and hold.is_running:
+            self._check_running(rule, hold)
+            return
         due = self._sender(rule.edge)
         if hold is None or not isinstance(due, DueRule) or due.hold != rule.hold:
             fault(rule.id, f"finishes groups that are not due of {rule.hold}")
@@ -223,6 +227,19 @@ class _HoldChecker:
         for edge in (rule.edge, *rule.direct):
             if self.edges[edge].kind != "group":
                 fault(edge, f"does not bring groups of {hold.name} together")
+
+    def _check_running(self, rule: AggregateRule, hold: Hold) -> None:
+        """Check that all states of a running group meet in the task that keeps it, behind every leaf."""
+        edges = [self.edges[edge] for edge in (rule.edge, *rule.direct)]
+        if Counter(edge.id for edge in edges) != Counter(edge for _, edge in hold.edges):
+            fault(rule.id, f"does not take what all leaves send to {hold.name}")
+        store = self.stores[hold.store]
+        if store.retention[0].is_bounded:
+            fault(store.id, f"forgets groups of {hold.name}, which have no end")
+        for edge in edges:
+            before = max((self.edges[one].level for one in received_on(self.rules[edge.origin])), default=0)
+            if edge.kind != "group_by" or edge.key != store.partitioning or edge.level <= before:
+                fault(edge.id, f"does not lead to the task that keeps groups of {hold.name}")
 
     def _read(self, element: str, expressions: Iterable[Expression], at_hand: set[Column]) -> None:
         missing = {column for expression in expressions for column in columns_of(expression)} - at_hand

@@ -10,7 +10,7 @@ from optimizer.algebra.expression import Call, Expression, Literal
 from optimizer.algebra.render import duckdb_type, quote, to_duckdb_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.grouping import GROUP, Aggregate, Grouping
+from optimizer.logical.grouping import GROUP, Aggregate, Bucket, Grouping
 from optimizer.logical.query import Absence, Branch, Input, Query, derived_of, newest_columns
 
 _NEVER_RAISE = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "is_null", "in", "case"})
@@ -119,39 +119,39 @@ def _groups(
 ) -> str:
     """SQL for the groups of combinations, which are given as SQL."""
     bucket, names = grouping.bucket, grouping.taken
-    if bucket.overlapping > 1:
+    if bucket is not None and bucket.overlapping > 1:
         start = f"{quote(bucket.key)} - to_microseconds(n * {bucket.slide_us}) AS {quote(bucket.key)}"
         others = f"SELECT * REPLACE ({start}) FROM ({combinations}), range({bucket.overlapping}) AS slides(n)"
         combinations = f"SELECT * EXCLUDE (n) FROM ({others})"
-    if bucket.gap_us:
-        combinations = _in_sessions(grouping, combinations)
+    if bucket is not None and bucket.gap_us:
+        combinations = _in_sessions(grouping, bucket, combinations)
     keys = [
         f"{quote(name)} + 0.0 AS {quote(name)}" if key.type is ColumnType.DOUBLE else quote(name)
         for name, key in grouping.keys
     ]
     kept = [*keys, *(f"{_aggregate(one, names)} AS {quote(one.name)}" for one in grouping.aggregates)]
     positions = ", ".join(str(number) for number in range(1, len(keys) + 1))
-    groups = f"SELECT {', '.join(kept)} FROM ({combinations})" + f" GROUP BY {positions}"
+    groups = f"SELECT {', '.join(kept)} FROM ({combinations})" + (f" GROUP BY {positions}" if keys else "")
     outputs = ", ".join(f"{to_duckdb_sql(o.expression, around)} AS {quote(o.name)}" for o in query.outputs)
     where = [f"({to_duckdb_sql(condition, around)})" for condition in grouping.conditions]
     asked = f"\nWHERE {' AND '.join(where)}" if where else ""
     return f"SELECT {outputs}\nFROM ({groups}) AS {quote(GROUP)}{asked}{_first(grouping, around)}{last}"
 
 
-def _in_sessions(grouping: Grouping, combinations: str) -> str:
+def _in_sessions(grouping: Grouping, bucket: Bucket, combinations: str) -> str:
     """Combinations whose key is the beginning of the session that their time is in.
 
     One begins where there is a gap, or nothing, before a time; the newest beginning is a time's own.
     """
-    time = quote(grouping.bucket.key)
+    time = quote(bucket.key)
     alike = [
         f"{quote(name)} + 0.0" if key.type is ColumnType.DOUBLE else quote(name)
         for name, key in grouping.keys
-        if name != grouping.bucket.key
+        if name != bucket.key
     ]
     partition = f"PARTITION BY {', '.join(alike)} " if alike else ""
     window = f"({partition}ORDER BY {time})"
-    gap = f"epoch_us({time})::HUGEINT - epoch_us(lag({time}) OVER {window}) <= {grouping.bucket.gap_us}"
+    gap = f"epoch_us({time})::HUGEINT - epoch_us(lag({time}) OVER {window}) <= {bucket.gap_us}"
     begins = f"CASE WHEN {gap} THEN NULL ELSE {time} END AS {_BEGINS}"
     marked = f"SELECT *, {begins} FROM ({combinations})"
     start = f"max({_BEGINS}) OVER {window} AS {time}"
@@ -163,7 +163,7 @@ _BEGINS = '"@begins"'
 
 def _first(grouping: Grouping, around: Callable[[Call, str], str] | None) -> str:
     """The condition that leaves the first groups of every bucket."""
-    if grouping.limit is None:
+    if grouping.limit is None or grouping.bucket is None:
         return ""
     by = [
         f"{to_duckdb_sql(one.expression, around)} {'DESC' if one.descending else 'ASC'} "
@@ -231,7 +231,9 @@ def newest_first(
         own = replace(query, derived=())
         return f"{_derived(query, catalog, around)}{newest_first(own, catalog, limit, around)}"
     if query.grouping is not None:
-        newest = f"\nORDER BY {quote(GROUP)}.{quote(query.grouping.bucket.key)} DESC LIMIT {limit}"
+        bucket = query.grouping.bucket
+        first = "" if bucket is None else f"ORDER BY {quote(GROUP)}.{quote(bucket.key)} DESC "
+        newest = f"\n{first}LIMIT {limit}"
         combinations = _combinations(query, catalog, (), (), around)
         return _groups(query, query.grouping, combinations, around, newest)
     if query.branches:

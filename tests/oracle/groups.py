@@ -33,7 +33,41 @@ def draw_groups(
     chance: random.Random, streams: Sequence[GeneratedStream], count: int
 ) -> tuple[GeneratedQuery, ...]:
     """Queries by the names g0, g1, ...: of one stream or of a join, some with the first of each bucket."""
-    return tuple(_query(chance, f"g{number}", streams) for number in range(count))
+    return tuple(
+        _running(chance, f"g{number}", streams)
+        if chance.random() < 0.35
+        else _query(chance, f"g{number}", streams)
+        for number in range(count)
+    )
+
+
+def _running(chance: random.Random, name: str, streams: Sequence[GeneratedStream]) -> GeneratedQuery:
+    """One of groups without an end, some of which leave the answer again."""
+    window_s = chance.choice((1, 2, 5))
+    inputs = tuple(
+        GeneratedInput(alias, chance.choice(streams).name, timedelta(seconds=window_s))
+        for alias in chance.choice(("a", "ab"))
+    )
+    keys = [f"a.{column}" for column in chance.choice(("k", "s", "kf", ""))]
+    drawn = [(chance.choice(inputs).alias, *pair) for pair in chance.sample(_AGGREGATES, 3)]
+    ours, theirs = ([pair[n].replace("{a}", pair[0]) for pair in drawn] for n in (1, 2))
+    where = meets = ""
+    if len(inputs) == 2:
+        where = f" WHERE a.k = b.k AND a.{ID} <> b.{ID}"
+        meets = f"{where} AND abs(epoch_us(a.{TIME}) - epoch_us(b.{TIME})) <= {window_s * 1_000_000}"
+    behind = f" GROUP BY {', '.join(keys)}" if keys else ""
+    behind += chance.choice(("", "", " HAVING COUNT(*) < 4"))
+    outputs = tuple(f"o{number}" for number in range(len(keys) + 4))
+
+    def written(aggregates: Sequence[str], sources: Sequence[str], end: str) -> str:
+        columns = [*keys, "COUNT(*)", *aggregates]
+        told = ", ".join(f"{column} AS {output}" for column, output in zip(columns, outputs, strict=True))
+        return f"SELECT {told} FROM {', '.join(sources)}{end}{behind}"
+
+    windows = [f"{i.stream} [RANGE {window_s} SECONDS] AS {i.alias}" for i in inputs]
+    text = written(ours, windows, where)
+    reference = written(theirs, [f"{i.stream} AS {i.alias}" for i in inputs], meets)
+    return GeneratedQuery(name, inputs, (), outputs, text, reference, outputs[: len(keys)])
 
 
 def _query(chance: random.Random, name: str, streams: Sequence[GeneratedStream]) -> GeneratedQuery:

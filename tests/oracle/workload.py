@@ -54,6 +54,8 @@ class GeneratedQuery:
     """The query as Millrace reads it."""
     joined: str = ""
     """As DuckDB reads it, of a query with outer, semi or anti joins, or groups."""
+    key: tuple[str, ...] | None = None
+    """Of running groups the outputs by which a row is known: what is compared is the table."""
 
     def reference(self) -> str:
         """The query as DuckDB answers it, with every window condition written out pair by pair."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.sinks.connector import BatchResults
+from jobs.sinks.connector import BatchResults, KeyedTable
 from jobs.sinks.postgres.tables import TableSink
 from jobs.sources.connector import Away
 from tests.postgres.conftest import Server
@@ -100,6 +101,61 @@ def test_columns_come_and_change(postgres: Server, tmp_path: Path) -> None:
     sink.publish(batch(tmp_path, 3, pa.table({"n": ["text"]}), "q"))
     assert asked(url, "SELECT n, _batch FROM live.q") == [("text", 3)]
     assert asked(url, "SELECT count(*) FROM live.q_before_3") == [(3,)]
+
+
+def _changes(*rows: tuple[object, object, bool]) -> pa.Table:
+    kinds = (pa.float64(), pa.int64(), pa.bool_())
+    names = ("k", "n", "_deleted")
+    columns = {
+        name: pa.array([row[n] for row in rows], kind)
+        for n, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    }
+    return pa.table(columns)
+
+
+def test_rows_of_running_groups_change(postgres: Server, tmp_path: Path) -> None:
+    url = postgres.fresh("running")
+
+    def published(sink: TableSink, number: int, begin: int, *rows: tuple[object, object, bool]) -> None:
+        changes = replace(
+            batch(tmp_path, number, _changes(*rows), "q"), tables={"q": KeyedTable(("k",), begin)}
+        )
+        sink.publish(changes)
+
+    nan = float("nan")
+    sink = TableSink(url, "public", "{query}", "c")
+    sink.connect()
+    published(sink, 0, 0, (1.5, 1, False), (None, 1, False), (nan, 1, False), (2.5, 9, False))
+    published(sink, 1, 0, (None, 2, False), (nan, None, True), (2.5, None, True), (7.0, None, True))
+    told = "SELECT k, n, _batch FROM q ORDER BY k"
+    assert asked(url, told) == [(1.5, 1, 0), (None, 2, 1)]
+    # One whose process dies behind the commit begins again behind that batch.
+    again = TableSink(url, "public", "{query}", "c")
+    assert again.connect() == 1
+    with pytest.raises(Away):
+        published(again, 1, 0, (None, 5, False))
+    assert asked(url, told) == [(1.5, 1, 0), (None, 2, 1)]
+    published(again, 2, 2, (1.5, 1, False))  # The groups began anew.
+    assert asked(url, told) == [(1.5, 1, 2)]
+    other = TableSink(url, "public", "{query}", "another checkpoint")
+    other.connect()
+    published(other, 0, 0, (3.5, 1, False))
+    assert asked(url, told) == [(3.5, 1, 0)]
+    # The query becomes one whose results stay.
+    plain = batch(tmp_path, 1, pa.table({"k": [1.0], "n": [2]}), "q")
+    other.publish(plain)
+    assert asked(url, "SELECT k, n, _batch FROM q") == [(1.0, 2, 1)]
+    assert asked(url, "SELECT k FROM q_before_1") == [(3.5,)]
+
+
+def test_a_single_row_changes(postgres: Server, tmp_path: Path) -> None:
+    url = postgres.fresh("single")
+    sink = TableSink(url, "public", "{query}", "c")
+    sink.connect()
+    for number, n in enumerate((0, 5, 6)):
+        changes = pa.table({"n": [n], "_deleted": [False]})
+        sink.publish(replace(batch(tmp_path, number, changes, "q"), tables={"q": KeyedTable((), 0)}))
+    assert asked(url, "SELECT n, _batch FROM q") == [(6, 2)]
 
 
 def test_a_process_taken_for_dead_adds_nothing_twice(postgres: Server, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
@@ -22,6 +24,11 @@ class DownloadSerializer(Form):
     form = serializers.ChoiceField(choices=["csv", "json"], default="csv")
 
 
+class TableSerializer(Document):
+    rows = serializers.IntegerField(help_text="rows that are kept, those that changed last")
+    whole = serializers.BooleanField(help_text="whether that is every row of the table")
+
+
 class QueryResultsSerializer(Document):
     """The newest results, newest first; `ids` and `batches` go with `rows`."""
 
@@ -29,6 +36,9 @@ class QueryResultsSerializer(Document):
     rows = serializers.ListField(child=serializers.DictField(child=serializers.JSONField(allow_null=True)))
     ids = serializers.ListField(child=serializers.CharField())
     batches = serializers.ListField(child=serializers.IntegerField())
+    table = TableSerializer(
+        allow_null=True, help_text="of running groups, whose rows are the current table; null if results stay"
+    )
 
 
 class QueryResults(APIView):
@@ -44,6 +54,7 @@ class QueryResults(APIView):
             "rows": found.rows,
             "ids": found.ids,
             "batches": found.batches,
+            "table": None if found.table is None else asdict(found.table),
         }
         return Response(QueryResultsSerializer(document).data)
 

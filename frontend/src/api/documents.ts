@@ -7,6 +7,7 @@ export type Problem = Schemas["Problem"];
 export type Connector = Schemas["Connector"];
 export type StreamDocument = Schemas["Stream"];
 export type QueryDocument = Schemas["Query"];
+export type QueryResults = Schemas["QueryResults"];
 export type SampleRows = Schemas["StreamSample"];
 export type Validation = Schemas["Validation"];
 export type Explanation = Schemas["Explanation"];

@@ -1841,6 +1841,8 @@ export interface components {
             rows: {
                 [key: string]: unknown;
             }[];
+            /** @description of running groups, whose rows are the current table; null if results stay */
+            table: components["schemas"]["Table"] | null;
         };
         /** @description What one query pays of the joint plan, shared steps and stores divided. */
         QueryShare: {
@@ -2354,6 +2356,12 @@ export interface components {
              * @default 0
              */
             seconds: number;
+        };
+        Table: {
+            /** @description rows that are kept, those that changed last */
+            rows: number;
+            /** @description whether that is every row of the table */
+            whole: boolean;
         };
         /** @description How many tasks the stores of every stream of a topology have. */
         Tasks: {

@@ -174,6 +174,7 @@ export type Call = z.infer<typeof call>;
 
 export const graphQuery = z.object({
   inputs: z.array(queryInput),
+  key: z.array(z.string()).nullable().default(null),
   marks_late: z.boolean(),
   name: z.string(),
   outputs: z.array(z.tuple([z.string(), z.string()])),
@@ -265,11 +266,14 @@ export const groups = z.object({
   aggregates: z.array(groupAggregate),
   beside: z.array(z.string()).default([]),
   bucket: z.string(),
+  by_oldest: z.boolean().default(false),
+  counted_by: z.string().default(""),
   gap_us: whole.default(0),
   keys: whole,
   limit: whole.nullable().default(null),
   overlapping: whole,
   ranks: z.array(rank).default([]),
+  running: z.boolean().default(false),
   size_us: whole,
   slide_us: whole,
   taken: z.array(z.tuple([z.string(), z.string()])),

@@ -27,6 +27,8 @@ from jobs.sources.connector import Away
 _LONGEST_NAME = 120
 _EXPIRE_EVERY_S = 600.0
 _NOTHING = -1
+_BATCH = "_batch"
+"""The column of running groups' changes that says in which order they came."""
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 """0001-01-01 and 9999-12-31, days since 1970."""
 _DAY_US = 86_400_000_000
@@ -89,7 +91,11 @@ class SnapshotSink:
         there = self._table(named)
         if there is not None and int(there.properties.get(self._property, _NOTHING)) >= results.batch:
             return
-        rows = as_iceberg(read_results(files))
+        found = read_results(files)
+        if query in results.tables:
+            # Which change of a group is the last one.
+            found = found.append_column(_BATCH, pa.repeat(pa.scalar(results.batch, pa.int64()), len(found)))
+        rows = as_iceberg(found)
         table = self._fitting(named, there, rows.schema, results.batch)
         since = results.complete_since_us.get(query)
         said = {

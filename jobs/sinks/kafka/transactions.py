@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from math import isfinite
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
@@ -25,6 +27,7 @@ from jobs.sinks.kafka.topics import COMMITS, Topics
 from jobs.sinks.redis_tail import to_json
 from jobs.sources.connector import Away
 from jobs.sources.kafka.cluster import Cluster
+from optimizer.physical.groups import DELETED
 
 _PATIENCE_S = 60.0
 _FENCED = (
@@ -122,25 +125,40 @@ class TopicSink:
         producer = self._producer
         assert producer is not None, "connected before anything is published"
         topics = {self._topics.of(query_of(file)) for file in results.files}
+        compacted = {self._topics.of(query) for query in results.tables}
         for topic in topics - self._known:
-            self._make_topic(topic, -1, {})
+            self._make_topic(topic, -1, {"cleanup.policy": "compact"} if topic in compacted else {})
         producer.begin_transaction()
         number = 0
         for file in results.files:
             topic = self._topics.of(query_of(file))
-            for value in self._values(producer, topic, file):
+            for key, value in self._records(producer, topic, file, results):
                 headers: dict[str, str | bytes | None] = {
                     "millrace-id": f"{self._identity}-{results.batch}-{number}"
                 }
-                _patiently(producer, partial(producer.produce, topic, value, headers=headers))
+                _patiently(producer, partial(producer.produce, topic, value, key, headers=headers))
                 number += 1
         document = json.dumps({"batch": results.batch, "results": number})
         producer.produce(COMMITS, document, self._identity, partition=0)
         producer.commit_transaction(_PATIENCE_S)
         self._known |= topics
 
-    def _values(self, producer: Producer, topic: str, file: Path) -> Iterator[str | bytes]:
+    def _records(
+        self, producer: Producer, topic: str, file: Path, results: BatchResults
+    ) -> Iterator[tuple[str | None, str | bytes | None]]:
+        """Keys and values: of running groups a group's key, and no value where it has left the answer."""
         table = pq.read_table(file, partitioning=None)
+        keyed = results.tables.get(query_of(file))
+        if keyed is None:
+            yield from ((None, value) for value in self._values(producer, topic, file, table))
+            return
+        gone = table.column(DELETED).to_pylist()
+        values = self._values(producer, topic, file, table.drop_columns(DELETED))
+        keys = _keys(table, keyed.key)
+        for key, value, left in zip(keys, values, gone, strict=True):
+            yield key, None if left else value
+
+    def _values(self, producer: Producer, topic: str, file: Path, table: pa.Table) -> Iterator[str | bytes]:
         if self._topics.format == "json":
             yield from to_json(table)
             return
@@ -162,6 +180,23 @@ class TopicSink:
             except KafkaException as refusal:
                 if refusal.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise
+
+
+def _keys(table: pa.Table, key: Sequence[str]) -> list[str]:
+    """The keys of groups as JSON, in which NaN and infinities are texts: they are not NULL's group."""
+    if not key:
+        return ["{}"] * table.num_rows
+    found, own = (
+        to_json(table.select(key)),
+        [c for c in key if pa.types.is_floating(table.schema.field(c).type)],
+    )
+    for number, row in enumerate(table.select(own).to_pylist()):
+        odd = {name: str(value) for name, value in row.items() if value is not None and not isfinite(value)}
+        if odd:
+            found[number] = json.dumps(
+                json.loads(found[number]) | odd, ensure_ascii=False, separators=(",", ":")
+            )
+    return found
 
 
 def _patiently(producer: Producer, send: Callable[[], None]) -> None:

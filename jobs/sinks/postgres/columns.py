@@ -17,6 +17,8 @@ LONGEST_NAME = 63
 """Bytes of an identifier; PostgreSQL cuts longer ones and would take two for one."""
 BATCH = "_batch"
 """The column that says which batch made a result."""
+KEY = "_key"
+"""The primary key of a table of running groups: a digest of their keys, which may be NULL, or long."""
 
 _INFINITE_US = 2**63 - 1
 _FIRST_US = -210_866_803_200_000_000
@@ -85,7 +87,7 @@ def _signed(kind: pa.DataType) -> bool:
 
 def _name(column: str) -> str:
     # Ours is not hidden by a result's column of that name.
-    return shortened(f"{column}_" if column == BATCH else column, LONGEST_NAME)
+    return shortened(f"{column}_" if column in (BATCH, KEY) else column, LONGEST_NAME)
 
 
 def _type(kind: pa.DataType) -> str:

@@ -4,6 +4,9 @@ The batch's transaction also writes which batch it was, under the checkpoint's i
 `millrace_batches`. Whoever starts next reads it: batches up to it are in the tables, and those behind it are
 not. Two processes that publish for one checkpoint, of which one is taken for dead, wait for each other at
 that row, and the second finds its batch there.
+
+Results of running groups change a table: `millrace_tables` says of which groups its rows are, and when these
+began anew, or another checkpoint publishes them, all rows go first.
 """
 
 from __future__ import annotations
@@ -14,12 +17,15 @@ from contextlib import contextmanager, suppress
 import adbc_driver_postgresql.dbapi as postgres
 import pyarrow as pa
 
-from jobs.sinks.connector import BatchResults, read_results
+from jobs.sinks.connector import BatchResults, KeyedTable, read_results
+from jobs.sinks.keys import key_digests
 from jobs.sinks.pattern import PLACEHOLDER, shortened
-from jobs.sinks.postgres.columns import BATCH, LONGEST_NAME, column_types, copied, inserted
+from jobs.sinks.postgres.columns import BATCH, KEY, LONGEST_NAME, column_types, copied, inserted
 from jobs.sources.connector import Away
+from optimizer.physical.groups import DELETED
 
 _BATCHES = "millrace_batches"
+_TABLES = "millrace_tables"
 _STAGED = "millrace_staged"
 
 
@@ -80,7 +86,8 @@ class TableSink:
                 if not self._first(cursor, results.batch):
                     raise Away(f"another process has published batch {results.batch}")
                 for query, files in results.by_query().items():
-                    self._append(cursor, query, read_results(files), results.batch)
+                    keyed = results.tables.get(query)
+                    self._append(cursor, query, read_results(files), results.batch, keyed)
             connection.commit()
         except BaseException:
             with suppress(postgres.Error):
@@ -99,21 +106,61 @@ class TableSink:
         )
         return cursor.fetchone() is not None
 
-    def _append(self, cursor: postgres.Cursor, query: str, table: pa.Table, batch: int) -> None:
+    def _append(
+        self, cursor: postgres.Cursor, query: str, table: pa.Table, batch: int, keyed: KeyedTable | None
+    ) -> None:
         name = shortened(self._pattern.replace(PLACEHOLDER, query), LONGEST_NAME)
-        types = column_types(table.schema)
-        self._make_room(cursor, name, types, batch)
-        cursor.adbc_ingest(_STAGED, copied(table), mode="create", temporary=True)
-        columns = ", ".join(map(_quoted, (*types, BATCH)))
-        values = ", ".join([*inserted(table.schema), str(batch)])
-        cursor.execute(f"INSERT INTO {self._named(name)} ({columns}) SELECT {values} FROM pg_temp.{_STAGED}")
+        schema = table.schema
+        if keyed is not None:
+            schema = schema.remove(schema.get_field_index(DELETED))
+        types = column_types(schema)
+        own = {BATCH: "bigint"} if keyed is None else {BATCH: "bigint", KEY: "bytea"}
+        self._make_room(cursor, name, types, own, batch)
+        staged = copied(table)
+        columns = ", ".join(map(_quoted, (*types, *own)))
+        values = ", ".join([*inserted(schema), str(batch)])
+        if keyed is not None:
+            self._begin(cursor, name, keyed)
+            staged = staged.append_column(KEY, key_digests(table, keyed.key))
+            values += f", {KEY}"
+        cursor.adbc_ingest(_STAGED, staged, mode="create", temporary=True)
+        insert = (
+            f"INSERT INTO {self._named(name)} AS there ({columns}) SELECT {values} FROM pg_temp.{_STAGED}"
+        )
+        if keyed is not None:
+            gone = f"c{len(schema)}"
+            cursor.execute(
+                f"DELETE FROM {self._named(name)} AS there USING pg_temp.{_STAGED} AS gone "
+                f"WHERE there.{KEY} = gone.{KEY} AND gone.{gone}"
+            )
+            taken = ", ".join(f"{column} = excluded.{column}" for column in map(_quoted, (*types, BATCH)))
+            insert += f" WHERE NOT {gone} ON CONFLICT ({KEY}) DO UPDATE SET {taken}"
+        cursor.execute(insert)
         cursor.execute(f"DROP TABLE pg_temp.{_STAGED}")
 
-    def _make_room(self, cursor: postgres.Cursor, name: str, types: dict[str, str], batch: int) -> None:
-        """Have a table with these columns.
+    def _begin(self, cursor: postgres.Cursor, name: str, keyed: KeyedTable) -> None:
+        """Remove the rows of other groups than those that are published."""
+        cursor.execute(
+            f"CREATE TABLE IF NOT EXISTS {self._named(_TABLES)} "
+            "(name text PRIMARY KEY, checkpoint text NOT NULL, begin_batch bigint NOT NULL)"
+        )
+        cursor.execute(
+            f"INSERT INTO {self._named(_TABLES)} AS known VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE "
+            "SET checkpoint = excluded.checkpoint, begin_batch = excluded.begin_batch "
+            "WHERE (known.checkpoint, known.begin_batch) <> (excluded.checkpoint, excluded.begin_batch) "
+            "RETURNING name",
+            (name, self._identity, keyed.begin),
+        )
+        if cursor.fetchone() is not None:
+            cursor.execute(f"DELETE FROM {self._named(name)}")
+
+    def _make_room(
+        self, cursor: postgres.Cursor, name: str, types: dict[str, str], own: dict[str, str], batch: int
+    ) -> None:
+        """Have a table with these columns, and our own.
 
         New columns are added to a table that is there. One in which a column has another type is renamed:
-        results of a query's earlier version stay in it.
+        results of a query's earlier version stay in it. So is one whose rows had no keys, or had.
         """
         cursor.execute(
             "SELECT a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a "
@@ -121,13 +168,15 @@ class TableSink:
             (self._named(name),),
         )
         there = dict(cursor.fetchall())
-        wanted = {**types, BATCH: "bigint"}
-        if any(there.get(column, kind) != kind for column, kind in wanted.items()):
+        wanted = {**types, **own}
+        other = bool(there) and (KEY in there) != (KEY in own)
+        if other or any(there.get(column, kind) != kind for column, kind in wanted.items()):
             before = shortened(f"{name}_before_{batch}", LONGEST_NAME)
             cursor.execute(f"ALTER TABLE {self._named(name)} RENAME TO {_quoted(before)}")
             there = {}
         if not there:
             columns = ", ".join(f"{_quoted(column)} {kind}" for column, kind in wanted.items())
+            columns += f", PRIMARY KEY ({KEY})" if KEY in own else ""
             cursor.execute(f"CREATE TABLE {self._named(name)} ({columns})")
             return
         for column, kind in wanted.items():

@@ -65,6 +65,7 @@ class WebhookSink:
                 "batch": results.batch,
                 "query": query,
                 "complete_since_us": results.complete_since_us.get(query),
+                **({} if query not in results.tables else {"key": results.tables[query].key}),
                 "part": part,
                 "parts": len(parts),
             }

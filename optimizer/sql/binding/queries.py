@@ -11,11 +11,12 @@ from optimizer.algebra.connectivity import connected_components
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.expression import Column, Expression, inputs_of
 from optimizer.algebra.types import ColumnType
-from optimizer.algebra.typing import TypeMismatch
+from optimizer.algebra.typing import TypeMismatch, call
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.derived import derived_stream
 from optimizer.logical.grouping import Grouping
 from optimizer.logical.query import Derived, Input, Output, Query
+from optimizer.logical.retention import with_retentions
 from optimizer.logical.stream import TimeColumn
 from optimizer.sql.binding.clauses import refused_clauses
 from optimizer.sql.binding.conditions import conjunct_nodes, read_conjuncts
@@ -39,7 +40,7 @@ from optimizer.sql.binding.outer.versions import checked, refused
 from optimizer.sql.binding.scalar.expressions import Translator
 from optimizer.sql.binding.scope import Scope, Source
 from optimizer.sql.binding.select_list import SelectList
-from optimizer.sql.binding.tables import Entry, read_entry, refuse_sessions
+from optimizer.sql.binding.tables import Entry, read_entry, refuse_unreadable
 from optimizer.sql.binding.union import united
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import read_condition, selects_of
@@ -107,6 +108,9 @@ class Reader:
         if not self.waiting and grouping is None:
             return found
         taken = outputs
+        if grouping is not None and grouping.bucket is None:
+            grouping = replace(grouping, counted_by=self._counted_by(found))
+            found = replace(found, grouping=grouping)
         if grouping is not None:
             taken = [Output(column, expression) for expression, column in grouping.taken.items()]
         found = replace(found, branches=branches(self._parts, taken, self._by_alias), written=self._text.text)
@@ -131,6 +135,13 @@ class Reader:
             select, outputs
         )
         return (None, outputs) if found is None else found
+
+    def _counted_by(self, query: Query) -> Expression:
+        """The event time of a combination by which running groups count it."""
+        times = [time for alias, time in sorted(self._times.items()) if alias not in self._found]
+        kept = () if self.waiting else with_retentions(query, self._catalog).inputs
+        endless = any(not item.window.is_bounded for item in kept)
+        return times[0] if len(times) == 1 else call("least" if endless else "greatest", *times)
 
     @property
     def _catalog(self) -> Catalog:
@@ -453,7 +464,7 @@ def read_query(
         found, expected = f"outer joins of {cases} cases", f"at most {MOST_BRANCHES} in a query"
         raise text.error(None, "unsupported", found, expected)
     for part, select in zip(parts, selects, strict=True):
-        refuse_sessions(part, text, span_of(select))
+        refuse_unreadable(part, text, span_of(select))
     singles = [_single(part, catalog) for part in parts]
     return united(name, singles, selects, text), readers
 

@@ -81,21 +81,25 @@ def read_entry(
         )
     taken = [*(i.alias for i in inputs), *(s.alias for s in scope.sources)]
     if view.branches:
-        refuse_sessions(view, text, span_of(identifier))
+        refuse_unreadable(view, text, span_of(identifier))
         return _derived(alias, view, window, table, catalog)
     inlined = inline(view, alias, window, taken)
     source = Source(alias, view.name, inlined.columns, frozenset(i.alias for i in inlined.inputs), table)
     return Entry(source, inlined.inputs, inlined.predicates, inlined.cross_join, view.derived)
 
 
-def refuse_sessions(view: Query, text: SourceText, place: tuple[int, int] | None) -> None:
-    """Raise `InputError` if a query that is to be read has sessions.
+def refuse_unreadable(view: Query, text: SourceText, place: tuple[int, int] | None) -> None:
+    """Raise `InputError` if a query that is to be read has sessions, or groups without an end.
 
-    Their results have no event time yet.
+    Results of sessions have no event time yet; those of running groups change.
     """
-    if view.grouping is not None and view.grouping.bucket.gap_us:
-        found, expected = "results of sessions read by a query", "buckets of TUMBLE or HOP"
-        raise text.error(place, "unsupported", found, expected)
+    if view.grouping is None:
+        return
+    expected = "buckets of TUMBLE or HOP"
+    if view.grouping.bucket is None:
+        raise text.error(place, "unsupported", "results of groups without an end read by a query", expected)
+    if view.grouping.bucket.gap_us:
+        raise text.error(place, "unsupported", "results of sessions read by a query", expected)
 
 
 def _derived(alias: str, view: Query, window: Window, table: exp.Expr, catalog: Catalog) -> Entry:

@@ -121,6 +121,13 @@ def judge(case: Case, graphs: Graphs | None = None) -> Failure | Compared:
 def compare(workload: SmallWorkload, answered: Answered, reference: Reference) -> Failure | None:
     """What differs from DuckDB, or between a query and its parts."""
     found: dict[str, Bag] = {}
+    by_name = {query.name: query for query in workload.queries}
+    for number, (accepted, tables) in enumerate(answered.commits):
+        reference.load(accepted)
+        for name, frame in tables.items():
+            differs = difference(by_name[name], reference.answer(by_name[name]), frame)
+            if differs is not None:
+                return Failure("difference", f"at commit {number} {differs}")
     reference.load(answered.accepted)
     for query in workload.queries:
         frame = answered.answers[query.name]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from jobs.aggregation.changes import current_table
 from jobs.join import probe
 from jobs.storage import run_index as blocks
 from jobs.storage.partition import CompactionPolicy
@@ -101,6 +102,8 @@ class Answered:
     dead: int
     """How many tuples the run itself put among its dead letters."""
     answers: Mapping[str, pl.DataFrame]
+    commits: Sequence[tuple[Mapping[str, Sequence[Arrival]], Mapping[str, pl.DataFrame]]] = ()
+    """What was accepted by each commit but the last, and tables of running groups that wait for nothing."""
 
 
 @lru_cache(maxsize=2)
@@ -140,6 +143,8 @@ def answer(
     accepted: dict[str, list[Arrival]] = {name: [] for name in workload.streams}
     newest: dict[str, int] = {}
     begins = dict.fromkeys(used, 0)
+    at_once = [query.name for query in workload.queries if waits_for_nothing(query)]
+    commits: list[tuple[Mapping[str, Sequence[Arrival]], Mapping[str, pl.DataFrame]]] = []
     begin = late = 0
     with limits(setup.few):
         for number, end in enumerate(setup.batches):
@@ -170,6 +175,9 @@ def answer(
             if number == setup.uncommitted:
                 topology.die_in(tables)
             topology.feed(tables, ended=used if end == setup.batches[-1] else ())
+            if at_once and end != setup.batches[-1]:
+                kept = {name: tuple(rows) for name, rows in accepted.items()}
+                commits.append((kept, {name: table(topology, name) for name in at_once}))
         queries = parsed(workload.queries, workload.catalog)
         # What waits falls due at the end, tier by tier.
         for _ in range(max((1 + 2 * q.tier for q in queries if q.branches or q.derived), default=0)):
@@ -177,7 +185,23 @@ def answer(
     # The letter of an expression that raised is of a tuple that was accepted.
     dead = sum(letters["expression"].null_count for letters in topology.dead)
     assert dead == late, f"{dead} dead letters of {late} tuples that are late or have no event time"
-    return Answered(accepted, dead, {query.name: topology.answers(query.name) for query in workload.queries})
+    answers = {query.name: table(topology, query.name) for query in workload.queries}
+    return Answered(accepted, dead, answers, commits)
+
+
+def waits_for_nothing(query: SmallQuery) -> bool:
+    """True of running groups of what is found at once: their table is DuckDB's at every commit."""
+    inner = all(one.joined in ("", "INNER") for one in query.inputs)
+    return inner and query.grouped is not None and query.grouped.running and query.also is None
+
+
+def table(topology: Topology, query: str) -> pl.DataFrame:
+    """The answer: of running groups the current table, of which every change must be one."""
+    found = topology.answers(query)
+    key = next(one.key for one in topology.graph.queries if one.name == query)
+    if key is None or found.is_empty():
+        return found
+    return current_table(found, key)
 
 
 _NEVER = -(2**80)

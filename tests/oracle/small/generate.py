@@ -26,7 +26,7 @@ from tests.oracle.small.grammar import (
     shifted,
     term,
 )
-from tests.oracle.small.grouped import grouped
+from tests.oracle.small.grouped import grouped, running
 from tests.oracle.small.joined import around, joined
 from tests.oracle.small.judging import Reference
 from tests.oracle.small.timed import in_time
@@ -74,6 +74,8 @@ def generate(seed: int, plain: bool = False) -> SmallWorkload:
         queries = tuple(grouped(groups, query) for query in queries)
         if (readers := dice(f"readers {seed}", plain)).random() < 0.5:
             queries = tuple(with_reader(readers, query, streams) for query in queries)
+    if not plain and (endless := dice(f"running {seed}", plain)).random() < 0.25:
+        queries = tuple(running(endless, query) for query in queries)
     workload = SmallWorkload(streams, lateness_us, arrivals, queries)
     if not plain and (versions := dice(f"versions {seed}", plain)).random() < 0.2:
         return _with_table(versions, workload, pools, times)

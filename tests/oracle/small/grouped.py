@@ -58,6 +58,10 @@ class Grouped:
     """(position among the results, whether the greatest comes first, how many of each bucket are results)."""
     gap_us: int | None = None
     """Of sessions; `size_us` is then not used."""
+    at_most: int | None = None
+    """Groups of more combinations are left out, which were in before."""
+    running: bool = False
+    """True without a bucket; what else says when it begins is then not used."""
     beside: tuple[int, ...] | None = None
     """Positions of keys among the results: QUALIFY leaves so many of what is alike in these and the bucket;
     None for ORDER BY and LIMIT."""
@@ -71,12 +75,15 @@ class Grouped:
         """No groups, or with less in them."""
         yield None
         for n in range(len(self.keys)):
-            yield replace(self, keys=(*self.keys[:n], *self.keys[n + 1 :]), first=None, beside=None)
-        for n in range(len(self.aggregates)):
+            if len(self.keys) > 1 or self.aggregates or not self.running:
+                yield replace(self, keys=(*self.keys[:n], *self.keys[n + 1 :]), first=None, beside=None)
+        for n in range(len(self.aggregates) if self.keys or not self.running else 0):
             fewer = (*self.aggregates[:n], *self.aggregates[n + 1 :])
             yield replace(self, aggregates=fewer, first=None, beside=None)
         if self.having:
             yield replace(self, having=False)
+        if self.at_most is not None:
+            yield replace(self, at_most=None)
         if self.beside is not None:
             yield replace(self, beside=None)
         if self.first:
@@ -120,6 +127,21 @@ def grouped(chance: Dice, query: SmallQuery) -> SmallQuery:
         time, size_us, slide_us, keys, tuple(aggregates), having, first, gap_us=gap_us, beside=beside
     )
     return replace(query, outputs=tuple(outputs), grouped=made)
+
+
+def running(chance: Dice, query: SmallQuery) -> SmallQuery:
+    """A query of groups without an end."""
+    if query.also is not None or query.reading is not None:
+        return query
+    query = grouped(chance, query) if query.grouped is None else query
+    made = query.grouped
+    assert made is not None
+    aggregates = made.aggregates
+    if not made.keys and not aggregates:
+        aggregates = (SmallAggregate("count", ()),)
+    at_most = chance.choice((1, 2, 4)) if aggregates and chance.random() < 0.25 else None
+    endless = Grouped(None, 1, None, made.keys, aggregates, made.having, at_most=at_most, running=True)
+    return replace(query, grouped=endless)
 
 
 def _aggregate(chance: Dice, outputs: Sequence[Term], conditions: Sequence[int]) -> SmallAggregate:
@@ -175,7 +197,7 @@ def text(query: SmallQuery, plain: str) -> str:
         bucket = f"HOP({moment}, {_interval(made.slide_us)}, {_interval(made.size_us)})"
     if made.gap_us is not None:
         bucket = f"SESSION({moment}, {_interval(made.gap_us)})"
-    keys = [bucket, *(outputs[n] for n in made.keys)]
+    keys = [*([] if made.running else [bucket]), *(outputs[n] for n in made.keys)]
 
     def written(one: SmallAggregate) -> str:
         inside = _inside(one, outputs)
@@ -195,8 +217,15 @@ def text(query: SmallQuery, plain: str) -> str:
             first = f" QUALIFY ROW_NUMBER() OVER (PARTITION BY {alike} {order}) <= {most}"
     if made.distinct:
         return f"SELECT DISTINCT {told}{behind}{first}"
-    having = " HAVING COUNT(*) > 1" if made.having else ""
-    return f"SELECT {told}{behind} GROUP BY {', '.join(keys)}{having}{first}"
+    by = f" GROUP BY {', '.join(keys)}" if keys else ""
+    return f"SELECT {told}{behind}{by}{_having(made)}{first}"
+
+
+def _having(made: Grouped) -> str:
+    """As both read it."""
+    conditions = ["COUNT(*) > 1"] if made.having else []
+    conditions += [] if made.at_most is None else [f"COUNT(*) <= {made.at_most}"]
+    return f" HAVING {' AND '.join(conditions)}" if conditions else ""
 
 
 def inner(query: SmallQuery) -> SmallQuery:
@@ -232,7 +261,7 @@ def reference(query: SmallQuery, plain: str) -> str:
     if made.gap_us is not None:
         bucket = moment
     rows = f"SELECT {bucket} AS bucket, {', '.join(columns)} FROM ({plain}){slides}"
-    keys = ["bucket", *(f"o{n}" for n in made.keys)]
+    keys = [*([] if made.running else ["bucket"]), *(f"o{n}" for n in made.keys)]
     if made.gap_us is not None:
         rows = _islands(rows, [f"o{n}" for n in made.keys], made.gap_us)
     told = ", ".join(
@@ -240,8 +269,8 @@ def reference(query: SmallQuery, plain: str) -> str:
         for n, o in enumerate([*keys, *(_theirs(one, query.outputs) for one in made.aggregates)])
     )
     positions = ", ".join(str(n) for n in range(1, len(keys) + 1))
-    having = " HAVING count(*) > 1" if made.having else ""
-    groups = f"SELECT {told} FROM (SELECT * FROM ({rows})) GROUP BY {positions}{having}"
+    by = f" GROUP BY {positions}" if keys else ""
+    groups = f"SELECT {told} FROM (SELECT * FROM ({rows})){by}{_having(made)}"
     if made.first is None:
         return groups
     position, descending, most = made.first

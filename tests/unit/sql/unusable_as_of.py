@@ -39,7 +39,8 @@ UNUSABLE_AS_OF: dict[str, str] = {
         f"ASOF JOIN {_HOUR} {_ON}) ON c.seats = d.seats"
     ),
     "bucket of what an as-of join finds": _joined(
-        f"ASOF JOIN {_HOUR} {_ON} GROUP BY b", "TUMBLE(w.at, INTERVAL 1 HOUR) AS b, COUNT(*)"
+        f"ASOF JOIN {_HOUR} {_ON} GROUP BY b ORDER BY n LIMIT 1",
+        "TUMBLE(w.at, INTERVAL 1 HOUR) AS b, COUNT(*) AS n",
     ),
     "version of a first stream": "SELECT d.at FROM departures FOR SYSTEM_TIME AS OF d.at AS d",
     "version of a full join": _joined(

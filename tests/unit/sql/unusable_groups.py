@@ -15,10 +15,30 @@ def _qualified(condition: str) -> str:
     return _grouped(f"{_HOUR}, d.origin, COUNT(*) AS n", f"b, d.origin QUALIFY {condition}")
 
 
+_RUNNING = _grouped("d.origin, COUNT(*) AS n", "d.origin")
 UNUSABLE_GROUPS: dict[str, str] = {
-    "group without a bucket": _grouped("d.origin, COUNT(*)", "d.origin"),
-    "aggregate without a bucket": "SELECT MAX(d.delay) + 1 AS most FROM departures d",
-    "distinct without a bucket": "SELECT DISTINCT d.origin, d.delay FROM departures d",
+    "running groups whose key is no output": _grouped("COUNT(*) AS n", "d.origin"),
+    "running groups with a key inside an output": _grouped("UPPER(d.origin) AS o, COUNT(*) AS n", "d.origin"),
+    "running groups with an output of a name that is taken": _grouped(
+        "d.origin, COUNT(*) AS _Deleted", "d.origin"
+    ),
+    "running groups with limit": _grouped("d.origin, COUNT(*) AS n", "d.origin ORDER BY n DESC LIMIT 3"),
+    "running groups with order": _grouped("d.origin, COUNT(*) AS n", "d.origin ORDER BY n DESC"),
+    "running groups with qualify": _grouped(
+        "d.origin, COUNT(*) AS n",
+        "d.origin QUALIFY ROW_NUMBER() OVER (PARTITION BY d.origin ORDER BY n) <= 3",
+    ),
+    "running groups read by a query": f"SELECT g.n FROM ({_RUNNING}) g",
+    "running groups in with": f"WITH g AS ({_RUNNING}) SELECT MAX(g.n) FROM g",
+    "running groups in IN": (
+        "SELECT w.at FROM weather [RANGE 1 HOUR] w WHERE w.origin IN "
+        "(SELECT d.origin FROM departures [RANGE 1 HOUR] d GROUP BY d.origin)"
+    ),
+    "distinct that is read": "SELECT g.origin FROM (SELECT DISTINCT d.origin FROM departures d) g",
+    "running aggregate in union all": (
+        "SELECT COUNT(*) AS n FROM departures d UNION ALL SELECT w.wind FROM weather w"
+    ),
+    "having of nothing": "SELECT 1 AS x FROM departures d HAVING TRUE",
     "column outside the keys": _grouped(f"{_HOUR}, d.origin, COUNT(*)"),
     "column outside the keys in having": _grouped(f"{_HOUR}, COUNT(*)", "b HAVING d.delay > 3"),
     "star of groups": _grouped("*", "TUMBLE(d.at, INTERVAL 1 HOUR)"),

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { QueryDocument } from "../../api/documents";
+import type { QueryDocument, QueryResults } from "../../api/documents";
 import { answered, at, client } from "../../api/request";
 import { ResultChartPane } from "../../results/ResultChartPane";
 import { ImpactFacts } from "../../ui/dialog/ImpactFacts";
@@ -63,7 +63,7 @@ function Results({ query }: { query: QueryDocument }): JSX.Element {
   return (
     <>
       <div class="toolbar">
-        <span class="muted">Newest first</span>
+        <span class="muted">{orderOf(value)}</span>
         <span class="grow" />
         <a class="button small" href={`${file}?form=csv`} download>
           CSV
@@ -81,14 +81,26 @@ function Results({ query }: { query: QueryDocument }): JSX.Element {
           columns={value.columns}
           rows={value.rows}
           keys={value.ids}
-          caption={`Newest results of ${query.name}`}
-          onPick={setPicked}
+          caption={
+            value.table === null ? `Newest results of ${query.name}` : `Current table of ${query.name}`
+          }
+          onPick={value.table === null ? setPicked : undefined}
           picked={picked}
         />
       )}
       {picked !== null && <ResultPath query={query.id} result={picked} onClose={() => setPicked(null)} />}
     </>
   );
+}
+
+/** What the rows are: newest results, or the table of running groups. */
+function orderOf(results: QueryResults | null): string {
+  if (results === null || results.table === null) return "Newest first";
+  const { rows, whole } = results.table;
+  const count = rows === 1 ? "1 row" : `${rows} rows`;
+  return whole
+    ? `Current table: ${count}, what changed last first`
+    : `Current table: the ${count} that changed last; there are more`;
 }
 
 function Reach({ query }: { query: QueryDocument }): JSX.Element {

@@ -84,6 +84,9 @@ interface HintProps extends Pick<Props, "onGo" | "onFix"> {
 /** The code of a hint that says when results with something absent appear. */
 const DEADLINE = "deadline";
 
+/** The code of a hint at groups without an end. */
+const RUNNING = "running";
+
 /** A stream whose tuples are kept for ever, and what would bound that. */
 function Hint({ hint, added, onGo, onFix }: HintProps): JSX.Element {
   return (
@@ -91,11 +94,9 @@ function Hint({ hint, added, onGo, onFix }: HintProps): JSX.Element {
       <button type="button" class="link place" onClick={() => onGo(hint)}>
         {hint.line}:{hint.column}
       </button>{" "}
-      {hint.code === DEADLINE ? (
-        `${hint.found} appear ${hint.expected}`
-      ) : (
-        <Fixes {...{ hint, added, onFix }} />
-      )}
+      {hint.code === DEADLINE && `${hint.found} appear ${hint.expected}`}
+      {hint.code === RUNNING && `${hint.found}; ${hint.expected}`}
+      {hint.code !== DEADLINE && hint.code !== RUNNING && <Fixes {...{ hint, added, onFix }} />}
     </li>
   );
 }

@@ -78,6 +78,7 @@ export function largeGraph(stores: number, queries: number): PhysicalGraph {
       sql: "SELECT 1",
       outputs: [["k", "int"]],
       marks_late: false,
+      key: null,
       inputs: members.map((store) => ({
         alias: `a${store}`,
         input: input(store),

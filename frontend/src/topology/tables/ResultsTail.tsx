@@ -60,8 +60,8 @@ function Tail({ id, name }: { id: number; name: string }): JSX.Element {
         columns={value.columns}
         rows={value.rows}
         keys={value.ids}
-        caption={`Newest results of ${name}`}
-        onPick={setPicked}
+        caption={value.table === null ? `Newest results of ${name}` : `Current table of ${name}`}
+        onPick={value.table === null ? setPicked : undefined}
         picked={picked}
       />
       {picked !== null && <ResultPath query={id} result={picked} onClose={() => setPicked(null)} />}

@@ -8,7 +8,7 @@ interface Props {
   readonly keys?: readonly string[];
   readonly caption: string;
   /** Called with the key of a row that somebody asks about; `picked` is the one asked about last. */
-  readonly onPick?: (key: string) => void;
+  readonly onPick?: ((key: string) => void) | undefined;
   readonly picked?: string | null;
 }
 

@@ -26,7 +26,8 @@ from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import keyword_span
 
 T = ColumnType
-_CLAUSES = (("group", "GROUP BY", TokenType.GROUP_BY), ("distinct", "DISTINCT", TokenType.DISTINCT))
+_DELETED = "_deleted"
+"""What running groups' results have beside their outputs (`optimizer.physical.groups.DELETED`)."""
 MOST_OVERLAPPING = 100
 """Buckets of HOP that one event time may be in: each is a group of its own."""
 
@@ -67,17 +68,13 @@ class GroupReader:
         if keys is None:
             return None
         names = {key: Column(GROUP, f"key{number}", key.type) for number, key in enumerate(keys, 1)}
+        sessions = [key for key in names if any(_is_session(part) for part in walk(key))]
         try:
             first = first_of(select, self._text)
             alike = None if first is None else self._alike(first, outputs, names)
-        except InputError as error:
-            self._report(error)
-            return None
-        sessions = [key for key in names if any(_is_session(part) for part in walk(key))]
-        bucket = self._session(select, names, sessions) if sessions else self._bucket(select, names, alike)
-        if bucket is None:
-            return None
-        try:
+            bucket = (
+                self._session(select, names, sessions) if sessions else self._bucket(select, names, alike)
+            )
             nodes = [item.unalias() for item in select.expressions]
             # A star stands for several outputs, and none of its own is wrong.
             places = nodes if len(nodes) == len(outputs) else [select] * len(outputs)
@@ -94,9 +91,29 @@ class GroupReader:
             replace(one, name=column.name) for one, column in self._translator.aggregates.items()
         )
         kept = tuple((column.name, key) for key, column in names.items())
+        if bucket is None:
+            grouping = Grouping(kept, None, aggregates, asked)
+            return None if self._unknown_by_key(select, grouping, over) else (grouping, over)
         limit = None if first is None else first.limit
         beside = tuple(sorted(column.name for column in alike or () if column.name != bucket.key))
         return Grouping(kept, bucket, aggregates, asked, order, limit, beside), over
+
+    def _unknown_by_key(self, select: exp.Select, grouping: Grouping, over: Sequence[Output]) -> bool:
+        """True, with an error, if rows of running groups could not be told apart by their keys."""
+        if not grouping.keys and not grouping.aggregates:
+            self._refused(select, "aggregate", "HAVING of nothing", "an aggregate, or GROUP BY")
+            return True
+        read = {output.expression for output in over}
+        for name, key in grouping.keys:
+            if grouping.changes and Column(GROUP, name, key.type) not in read:
+                expected = "every key of GROUP BY among the outputs: its row is known by them"
+                self._refused(select, "bad-key", f"{to_sql(key)} outside the outputs", expected)
+                return True
+        if grouping.changes and any(matches(output.name, _DELETED) for output in over):
+            expected = "another name: this column says that a group has left the answer"
+            self._refused(select, "bad-name", f"an output called {_DELETED}", expected)
+            return True
+        return False
 
     def _keys(self, select: exp.Select, outputs: Sequence[Output]) -> list[Expression] | None:
         group, distinct = select.args.get("group"), select.args.get("distinct")
@@ -158,10 +175,12 @@ class GroupReader:
     def _bucket(
         self, select: exp.Select, names: Mapping[Expression, Column], alike: Sequence[Column] | None
     ) -> Bucket | None:
-        """The key that says when a group is over; the shortest, if there are several.
+        """The key that says when a group is over; the shortest, if there are several, and None without any.
 
         ORDER BY and LIMIT leave groups of a bucket that is written, not of each event time beside it; QUALIFY
         leaves those of one that they are `alike` in.
+
+        Raises `InputError`.
         """
         own = {*self._times.values(), *(c for c, one in self._columns.items() if one.most_us is not None)}
         found: list[Bucket] = []
@@ -179,8 +198,6 @@ class GroupReader:
             slide_us, overlapping = 0, 1
             if _is_hop(key):
                 slide_us, overlapping = self._overlapping(key)
-                if not overlapping:
-                    return None
             size_us = max(1, later_us + 1 + slide_us * (overlapping - 1))
             if isinstance(key, Column) and key in self._columns:
                 # It begins a bucket already.
@@ -192,52 +209,46 @@ class GroupReader:
         hops = [bucket for bucket in found if bucket.slide_us]
         sliding = [key for key in names if any(_is_hop(part) for part in walk(key))]
         if len(hops) > 1:
-            self._refused(select, "bad-bucket", "several HOPs in GROUP BY", "one of them")
-            return None
+            raise self._error(select, "bad-bucket", "several HOPs in GROUP BY", "one of them")
         if len(sliding) > len(hops):
             expected = "HOP of an event time, or of RESULT_TIME(), as a key by itself"
-            self._refused(select, "bad-bucket", f"the key {to_sql(sliding[0])}", expected)
-            return None
+            raise self._error(select, "bad-bucket", f"the key {to_sql(sliding[0])}", expected)
         if found:
             return self._chosen(select, names, (found, written, hops), alike)
-        first = min(self._times.values(), key=lambda column: column.input)
-        named = {column.input: column for column in self._columns}
-        # The event time of a derived stream has no name that a text may use.
-        shown = named.get(first.input) if first.name == TIME else first
-        example = "RESULT_TIME()" if shown is None else to_sql(shown)
-        words, span = "an aggregate", span_of(select.expressions[0])
-        for clause, told, token in _CLAUSES:
-            if select.args.get(clause):
-                words, span = told, keyword_span(self._text, frozenset({token}))
-        where = "the outputs" if words == "DISTINCT" else "the keys of GROUP BY"
-        expected = f"a bucket of event time among {where}, such as TUMBLE({example}, INTERVAL 1 MINUTE)"
-        self._report(self._text.error(span, "no-bucket", f"{words} without an end", expected))
+        for clause, token in (("limit", TokenType.LIMIT), ("qualify", TokenType.QUALIFY)):
+            if select.args.get(clause) is not None:
+                first = min(self._times.values(), key=lambda column: column.input)
+                named = {column.input: column for column in self._columns}
+                # The event time of a derived stream has no name that a text may use.
+                shown = named.get(first.input) if first.name == TIME else first
+                example = "RESULT_TIME()" if shown is None else to_sql(shown)
+                words = f"{clause.upper()} of groups without an end"
+                expected = f"a bucket of event time, such as TUMBLE({example}, INTERVAL 1 MINUTE)"
+                span = keyword_span(self._text, frozenset({token}))
+                raise self._text.error(span, "no-bucket", words, f"{expected}, among the keys of GROUP BY")
         return None
 
     def _session(
         self, select: exp.Select, names: Mapping[Expression, Column], sessions: Sequence[Expression]
-    ) -> Bucket | None:
-        """The session among the keys, which is the only bucket there; None with an error."""
+    ) -> Bucket:
+        """The session among the keys, which is the only bucket there. Raises `InputError`."""
         for clause, token in (("limit", TokenType.LIMIT), ("qualify", TokenType.QUALIFY)):
             if select.args.get(clause) is not None:
                 span = keyword_span(self._text, frozenset({token}))
                 found, expected = f"{clause.upper()} of sessions", "all sessions, or buckets of TUMBLE or HOP"
-                self._report(self._text.error(span, "unsupported", found, expected))
-                return None
+                raise self._text.error(span, "unsupported", found, expected)
         own = {*self._times.values()}
         buckets = [key for key in names if self._is_other_bucket(key)]
         if len({*buckets, *sessions}) > 1:
             found = "several SESSIONs" if len(sessions) > 1 else f"{to_sql(buckets[0])} beside SESSION"
-            self._refused(select, "bad-bucket", found, "SESSION alone, or one bucket of another kind")
-            return None
+            raise self._error(select, "bad-bucket", found, "SESSION alone, or one bucket of another kind")
         (session,) = sessions
         time, *gap = session.arguments if isinstance(session, Call) and _is_session(session) else (session,)
         greatest = isinstance(time, Call) and time.function == "greatest"
         parts = time.arguments if isinstance(time, Call) and greatest else (time,)
         if not gap or not all(isinstance(part, Column) and part in own for part in parts):
             expected = "SESSION of an event time, or of RESULT_TIME(), as a key by itself"
-            self._refused(select, "bad-bucket", f"the key {to_sql(session)}", expected)
-            return None
+            raise self._error(select, "bad-bucket", f"the key {to_sql(session)}", expected)
         aliases = tuple(sorted({part.input for part in parts if isinstance(part, Column)}))
         gap_us = next(int(part.value or 0) for part in gap if isinstance(part, Literal))
         return Bucket(names[session].name, 1, aliases, gap_us=gap_us)
@@ -255,22 +266,23 @@ class GroupReader:
         names: Mapping[Expression, Column],
         buckets: tuple[list[Bucket], list[Bucket], list[Bucket]],
         alike: Sequence[Column] | None,
-    ) -> Bucket | None:
-        """Of several buckets the one that says when a group is over; None with an error.
+    ) -> Bucket:
+        """Of several buckets the one that says when a group is over.
 
         Args:
             select: with the clauses.
             names: keys, by what they are.
             buckets: all of them, of these the written ones, and of these the sliding one.
             alike: the keys in which groups are alike of which QUALIFY leaves the first.
+        Raises:
+            InputError: they do not tell.
         """
         found, written, hops = buckets
         if select.args.get("limit") is not None and written:
             if len(written) > 1:
                 span = keyword_span(self._text, frozenset({TokenType.LIMIT}))
                 expected = "one bucket among the keys, whose first groups it leaves"
-                self._report(self._text.error(span, "bad-bucket", "LIMIT beside several buckets", expected))
-                return None
+                raise self._text.error(span, "bad-bucket", "LIMIT beside several buckets", expected)
             return written[0]
         if alike is not None:
             inside = [bucket for bucket in hops or found if bucket.key in [column.name for column in alike]]
@@ -278,8 +290,7 @@ class GroupReader:
                 shown = next(key for key, column in names.items() if column.name == (hops or found)[0].key)
                 span = keyword_span(self._text, frozenset({TokenType.QUALIFY}))
                 expected = f"the bucket in PARTITION BY: {to_sql(shown)}"
-                self._report(self._text.error(span, "bad-bucket", "QUALIFY over all buckets", expected))
-                return None
+                raise self._text.error(span, "bad-bucket", "QUALIFY over all buckets", expected)
             return min(inside, key=lambda bucket: bucket.size_us)
         return next(iter(hops), min(found, key=lambda bucket: bucket.size_us))
 
@@ -334,15 +345,14 @@ class GroupReader:
         return found or self._translator.expression(node)
 
     def _overlapping(self, hop: Expression) -> tuple[int, int]:
-        """The slide of overlapping buckets, and how many a time is in; none with an error."""
+        """The slide of overlapping buckets, and how many a time is in. Raises `InputError`."""
         assert isinstance(hop, Call)
         slide_us, size_us = (int(part.value or 0) for part in hop.arguments[1:] if isinstance(part, Literal))
         if size_us % slide_us or not 1 <= size_us // slide_us <= MOST_OVERLAPPING:
             found = f"buckets of {duration_text(size_us).lower()} every {duration_text(slide_us).lower()}"
             expected = f"HOP(time, slide, size) with a size that is 1 to {MOST_OVERLAPPING} times the slide"
             span = keyword_span(self._text, frozenset({TokenType.GROUP_BY}))
-            self._report(self._text.error(span, "bad-bucket", found, expected))
-            return slide_us, 0
+            raise self._text.error(span, "bad-bucket", found, expected)
         return slide_us, size_us // slide_us
 
     def _over(self, node: exp.Expr, expression: Expression, names: Mapping[Expression, Column]) -> Expression:
@@ -362,7 +372,10 @@ class GroupReader:
         return expression
 
     def _refused(self, node: exp.Expr, code: str, found: str, expected: str) -> None:
-        self._report(self._text.error(span_of(node), code, found, expected))
+        self._report(self._error(node, code, found, expected))
+
+    def _error(self, node: exp.Expr, code: str, found: str, expected: str) -> InputError:
+        return self._text.error(span_of(node), code, found, expected)
 
 
 def _output_called(node: exp.Expr, outputs: Sequence[Output]) -> Expression | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from optimizer.algebra.aggregates import UNMERGED
 from optimizer.algebra.errors import InputError
+from optimizer.algebra.render import to_sql
 from optimizer.logical.catalog import Catalog
-from optimizer.logical.deadlines import group_wait_us
+from optimizer.logical.deadlines import group_wait_us, written_time
 from optimizer.logical.durations import duration_text
+from optimizer.logical.grouping import Grouping
 from optimizer.logical.query import Query
 from optimizer.sql.grammar.places import SourceText
 
@@ -15,7 +18,9 @@ from optimizer.sql.grammar.places import SourceText
 def never_final(
     text: SourceText, query: Query, catalog: Catalog, place: tuple[int, int] | None
 ) -> Iterator[InputError]:
-    """Why groups of a query can never be final."""
+    """Why groups of a query can never be final, which running ones need not be."""
+    if query.grouping is None or query.grouping.bucket is None:
+        return
     late = next((item.stream for item in query.inputs if catalog[item.stream].late == "join"), None)
     if late is not None:
         found = f"{late}, whose late tuples are joined, in a query with groups"
@@ -36,10 +41,13 @@ def never_final(
 
 
 def finality(text: SourceText, query: Query, catalog: Catalog) -> Iterator[InputError]:
-    """The hint that says when groups appear."""
+    """The hint that says when groups appear, or that they change and are kept for ever."""
     if query.grouping is None:
         return
     bucket = query.grouping.bucket
+    if bucket is None:
+        yield _kept_for_ever(text, query, query.grouping, catalog)
+        return
     wait_us, alias = group_wait_us(query, catalog)
     size = (
         "the event time"
@@ -50,3 +58,19 @@ def finality(text: SourceText, query: Query, catalog: Catalog) -> Iterator[Input
         size = f"{duration_text(bucket.gap_us).lower()} after the last event time of the session"
     later = f", and {duration_text(wait_us).lower()} for {alias}" if wait_us else ""
     yield text.error((0, 6), "deadline", "groups of the bucket", f"{size}{later}")
+
+
+def _kept_for_ever(text: SourceText, query: Query, grouping: Grouping, catalog: Catalog) -> InputError:
+    """The hint for groups without an end."""
+    times = (written_time(item, catalog) for item in query.inputs)
+    time = next((to_sql(one) for one in times if one is not None), "RESULT_TIME()")
+    what = "the row changes" if not grouping.keys else "rows change"
+    found = (
+        f"groups without an end: {what} with every batch" if grouping.changes else "DISTINCT without an end"
+    )
+    whole = any(one.scheme in UNMERGED for one in grouping.aggregates)
+    kept = "every value that an aggregate needs" if whole else "every group"
+    bounded = f"a bucket of event time such as TUMBLE({time}, INTERVAL 1 MINUTE) bounds that"
+    if not grouping.keys and not whole:
+        return text.error((0, 6), "running", found, "one row, whose state is as large whatever comes")
+    return text.error((0, 6), "running", found, f"memory for {kept}, for ever; {bounded}")

@@ -1,0 +1,105 @@
+"""The current table of running groups in Redis, for pages and the API.
+
+A row is known by a digest of its key. There are at most `TABLE_ROWS`, those that changed last, and the
+table's state says whether these are all: they are not once rows had to go, or once changes of a batch never
+arrived. A job that starts writes the whole table anew, from the states that the last commit has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import redis
+
+from jobs.protocol import TABLE_ROWS, table_keys
+from jobs.sinks.keys import key_digests
+from jobs.sinks.redis_tail import to_json
+from optimizer.physical.groups import DELETED
+
+_CHANGE = """
+-- Change a table once per batch. KEYS: rows, order, state.
+-- ARGV: checkpoint, batch, first batch of the groups, changes before and behind this batch, most rows, 1 if
+-- these are all changes, 1 if these are all rows; then of each row its key, 1 if it goes, and the row.
+local state = redis.call('HMGET', KEYS[3], 'checkpoint', 'batch', 'begin', 'changes', 'whole')
+local all = ARGV[8] == '1'
+if not all and state[1] == ARGV[1] and tonumber(state[2]) >= tonumber(ARGV[2]) then return 0 end
+local whole = state[5] == '1' and state[4] == ARGV[4]
+if all or state[1] ~= ARGV[1] or state[3] ~= ARGV[3] then
+  redis.call('DEL', KEYS[1], KEYS[2])
+  whole = all or ARGV[4] == '0'
+end
+for i = 9, #ARGV, 3 do
+  if ARGV[i + 1] == '1' then
+    redis.call('HDEL', KEYS[1], ARGV[i])
+    redis.call('ZREM', KEYS[2], ARGV[i])
+  else
+    redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 2])
+    redis.call('ZADD', KEYS[2], ARGV[2], ARGV[i])
+  end
+end
+local over = redis.call('ZCARD', KEYS[2]) - tonumber(ARGV[6])
+if over > 0 then
+  local gone = redis.call('ZPOPMIN', KEYS[2], over)
+  for i = 1, #gone, 2 do redis.call('HDEL', KEYS[1], gone[i]) end
+end
+if over > 0 or ARGV[7] ~= '1' then whole = false end
+redis.call('HSET', KEYS[3], 'checkpoint', ARGV[1], 'batch', ARGV[2], 'begin', ARGV[3], 'changes', ARGV[5],
+  'whole', whole and '1' or '0')
+return 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TableChanges:
+    """What a batch changed of a table."""
+
+    parts: Sequence[pa.Table]
+    key: tuple[str, ...]
+    begin: int
+    """The first batch of the groups."""
+    before: int
+    """Changes of the groups before the batch."""
+    behind: int
+    """And with it: more than are here if some did not travel."""
+    is_all: bool = False
+    """True if this is the table itself, as a job that starts finds it."""
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all that the batch changed is here."""
+        return self.is_all or sum(part.num_rows for part in self.parts) == self.behind - self.before
+
+
+class CurrentTables:
+    """Keeps tables; changing one is idempotent by checkpoint and batch."""
+
+    def __init__(self, client: redis.Redis, topology: str, checkpoint_id: str) -> None:
+        self._client = client
+        self._change = client.register_script(_CHANGE)
+        self._topology = topology
+        self._checkpoint = checkpoint_id
+
+    def change(self, batch: int, query: str, changes: TableChanges) -> None:
+        """Take a batch's changes. Raises `redis.RedisError`; trying again later is safe."""
+        arguments: list[str | bytes | int] = [
+            self._checkpoint,
+            batch,
+            changes.begin,
+            changes.before,
+            changes.behind,
+            TABLE_ROWS,
+            int(changes.is_whole),
+            int(changes.is_all),
+        ]
+        for part in changes.parts:
+            gone = part.column(DELETED).to_pylist()
+            rows = to_json(part.drop_columns(DELETED))
+            for digest, left, row in zip(key_digests(part, changes.key).to_pylist(), gone, rows, strict=True):
+                arguments += [digest.hex(), int(left), row]
+        self._change(keys=list(table_keys(self._topology, query)), args=arguments)
+
+    def forget(self, query: str) -> None:
+        """Delete the table of a query whose results stay now."""
+        self._client.delete(*table_keys(self._topology, query))
