@@ -25,7 +25,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The newest results of a query, newest first; of running groups the rows of their table."""
+    """The newest results of a query, newest first, or the rows of its table."""
 
     columns: tuple[tuple[str, str], ...]
     rows: tuple[dict[str, object], ...]
@@ -36,7 +36,10 @@ class Results:
 
 
 def newest_results(record: Query, limit: int) -> Results:
-    """The tail or the table that the job keeps in Redis; empty for a query that is not deployed."""
+    """The tail or the table that the job keeps in Redis.
+
+    Empty for a query that is not deployed.
+    """
     deployment = deployment_of(record)
     version = cast(QueryVersion, record.current if deployment is None else deployment.version)
     columns = tuple((output.name, output.type) for output in version.outputs.all())
@@ -57,7 +60,10 @@ def newest_results(record: Query, limit: int) -> Results:
 def _current_table(
     topology: str, query: str, columns: tuple[tuple[str, str], ...], limit: int
 ) -> Results | None:
-    """The rows of running groups that changed last; None for a query whose results stay."""
+    """The rows of running groups that changed last.
+
+    None for a query whose results stay.
+    """
     keys = table_keys(topology, query)
     rows, order, state = keys
     whole = connection().hget(state, "whole")

@@ -12,7 +12,7 @@ _ROW = "@row"
 
 
 def current_table(changes: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """The rows that are there behind some batches, in the order in which they became what they are.
+    """The rows that changes come to, in the order of their last change.
 
     >>> gone = [False, False, False, True]
     >>> changes = pl.DataFrame({"k": [1, 2, 1, 2], "n": [1, 1, 2, None], "_deleted": gone})

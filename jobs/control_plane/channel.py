@@ -108,7 +108,7 @@ class Outgoing:
         dead: Sequence[pa.Table],
         tables: Mapping[str, TableChanges],
     ) -> None:
-        """Newest results by query, dead letters, and what changed of tables, of a batch under a plan."""
+        """Send what a batch made: newest results, dead letters, changes of tables."""
         if tails or dead or tables:
             self._put(_Results(batch, plan_id, tails, dead, tables))
 

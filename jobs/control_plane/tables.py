@@ -1,4 +1,4 @@
-"""What is told of the tables of running groups: changes of a batch, and all rows when a job starts."""
+"""Tell of running groups what a batch changed, and all rows when a job starts."""
 
 from __future__ import annotations
 

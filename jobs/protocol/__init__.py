@@ -81,7 +81,7 @@ TABLE_ROWS = 10_000
 
 
 def table_keys(topology: str, query: str) -> tuple[str, str, str]:
-    """Where the table of running groups is: rows by their keys, in which order they came, its state.
+    """The keys of a table of running groups: its rows, their order, its state.
 
     >>> table_keys("flights", "busy")[0]
     'millrace:table:flights:busy'

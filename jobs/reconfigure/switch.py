@@ -250,9 +250,9 @@ def _sources(
 
 
 def _same_groups(old: PhysicalGraph, new: PhysicalGraph, store: GraphStore) -> Sequence[str]:
-    """The old store of the running groups that `store` is to keep, which had other tasks.
+    """The old store, with other tasks, of the running groups of a new one.
 
-    Their stream is called by all that the groups are made of.
+    None for other stores. Their stream is called by all that the groups are made of.
     """
     if not any(hold.is_running and hold.store == store.id for hold in new.holds):
         return ()
@@ -262,7 +262,7 @@ def _same_groups(old: PhysicalGraph, new: PhysicalGraph, store: GraphStore) -> S
 def _queries(
     before: Manifest, old: PhysicalGraph, new: PhysicalGraph, complete: Mapping[str, int | None]
 ) -> dict[str, QueryState]:
-    """The queries' states, without the tables of running groups that begin with the new plan."""
+    """The queries' states, in which running groups that are new have no table."""
     known = {hold.stream.name for hold in old.holds}
     anew = {hold.query for hold in new.holds if hold.is_running and hold.stream.name not in known}
     found: dict[str, QueryState] = {}

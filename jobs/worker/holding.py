@@ -104,7 +104,7 @@ def hold(
 
 
 def _counted(groups: Groups, result: Result, certain_from_us: int | None) -> Result:
-    """The combinations that running groups count: those that nobody missed a part of."""
+    """The combinations that running groups count: those that are complete."""
     if certain_from_us is None:
         return result
     passing = result.table.get_column(groups.counted_by).to_physical() >= certain_from_us

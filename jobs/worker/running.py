@@ -1,8 +1,8 @@
-"""Running groups: their states, kept in the task of their keys, and what a batch changes of their rows.
+"""Running groups: their states, and what a batch changes of their rows.
 
-States that a batch finds meet here with those that earlier batches left. Only these are read of the store, so
-a batch that is repeated answers with the same rows. What it found is added as rows of their own; runs that
-are merged have one row for each group again, where states merge.
+States are kept in the task of a group's keys. Those that a batch finds meet there with those that earlier
+batches left. Only these are read of the store, so a batch that is repeated answers with the same rows. What
+it found is added as rows of their own; where states merge, runs that are merged have one row of each group.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def answer_changes(
     state: PartitionState,
     failed: FailedCalls,
 ) -> tuple[list[Result], pl.DataFrame | None]:
-    """The rows that a batch changes of running groups, and the states to add to their store.
+    """The rows that a batch changes, and the states to add to the store.
 
     A row that leaves the answer, by HAVING, comes with its key and NULL, and is marked.
     """
@@ -68,7 +68,7 @@ def answer_changes(
 
 
 def current_rows(index: RuleIndex, held: Hold, rows: Sequence[pl.DataFrame]) -> pl.DataFrame | None:
-    """The table of running groups, from all states of their store; None if nothing is in it."""
+    """The table, from all states of its store; None if no row is in it."""
     rule = next(r for rules in index.aggregate_rules.values() for r in rules if r.hold == held.name)
     assert held.groups is not None
     names = [*(f"{held.stream.name}.{name}" for name, _ in held.stream.columns), ARRIVAL]
@@ -104,7 +104,7 @@ def _is_home(store: GraphStore, partition: int) -> bool:
 def _answers(
     index: RuleIndex, rule: AggregateRule, held: Hold, groups: Groups, rows: pl.DataFrame, failed: FailedCalls
 ) -> Result | None:
-    """What groups answer, once HAVING and the projection are done; None if nothing is left."""
+    """What groups answer behind HAVING; None if nothing is left."""
     if rows.is_empty():
         return None
     finished = _prefixed(held, finish(groups, rows))

@@ -1,4 +1,4 @@
-"""GROUP BY and DISTINCT of a query's combinations, by buckets of event time or for ever.
+"""GROUP BY and DISTINCT of a query's combinations, by buckets or without an end.
 
 A group's bucket ends some time, and until the watermark is as far behind that as tuples of the group can
 still come the group waits. Then it is final and leaves once. Groups without a bucket are *running*: each
@@ -106,7 +106,7 @@ class Grouping:
 
     @property
     def changes(self) -> bool:
-        """True of running groups with more than keys: a row may become another one, or none.
+        """True of running groups whose rows may become others, or none.
 
         >>> Grouping((), None, ()).changes
         False

@@ -106,7 +106,7 @@ class GroupWriter:
     def _running(
         self, query: Query, grouping: Grouping, groups: Groups, deadline: str, start: str, tasks: int
     ) -> Hold:
-        """Write groups without an end: behind all leaves a rule in the task that keeps their states."""
+        """Write groups without an end: a rule behind all leaves, beside their states."""
         name = answered(query)
         kept = (
             (deadline, ColumnType.TIMESTAMP),

@@ -229,7 +229,7 @@ class _HoldChecker:
                 fault(edge, f"does not bring groups of {hold.name} together")
 
     def _check_running(self, rule: AggregateRule, hold: Hold) -> None:
-        """Check that all states of a running group meet in the task that keeps it, behind every leaf."""
+        """Check that states of a running group meet in its task, behind all leaves."""
         edges = [self.edges[edge] for edge in (rule.edge, *rule.direct)]
         if Counter(edge.id for edge in edges) != Counter(edge for _, edge in hold.edges):
             fault(rule.id, f"does not take what all leaves send to {hold.name}")

@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 from jobs.recovery.manifest import Manifest
-from tests.simulation.queries import AT_ONCE, CATALOG, query, reference
+from tests.simulation.queries import AT_ONCE, CATALOG, RUNNING, query, reference, since_reference
 
 SCHEMA = {
     "at": pl.Datetime("us", "UTC"),
@@ -51,6 +51,7 @@ class Judge:
         self._before: dict[str, Answer] = {}
         self._shown: dict[str, Answer] = {}
         self._since: dict[str, int] = {}
+        self._tables: dict[str, tuple[int | None, dict[Row, Row]]] = {}
         self.results = 0
 
     def commit(self, last: Manifest, kept: Mapping[str, pl.DataFrame], shown: Mapping[str, Answer]) -> None:
@@ -81,6 +82,8 @@ class Judge:
             if name in AT_ONCE:
                 changed = any(kept[i.stream].height for i in query(name).inputs)
                 self._at_once(name, found, last, changed=changed)
+            elif name in RUNNING:
+                self._running(name, found, last)
             elif found:
                 self._held(name, found)
 
@@ -100,6 +103,32 @@ class Judge:
             f"{name}, batch {last.batch}, complete since {since}: missing {_some(needed - found)}",
         )
 
+    def _running(self, name: str, found: Answer, last: Manifest) -> None:
+        """The table that the results come to is DuckDB's, over what the query says that it counts."""
+        state = last.queries[name]
+        begun, table = self._tables.get(name, (None, {}))
+        if begun != state.table_from:
+            table = {}
+        names = [output.name for output in query(name).outputs]
+        changed: set[Row] = set()
+        for *values, deleted in found.elements():
+            key = tuple(values[names.index(one)] for one in state.key or ())
+            require(key not in changed, f"{name}, batch {last.batch}: {key} changes twice")
+            changed.add(key)
+            require(not deleted or key in table, f"{name}, batch {last.batch}: {key} goes, but never came")
+            require(table.get(key) != tuple(values), f"{name}, batch {last.batch}: {key} stays as it was")
+            table = (
+                {**table, key: tuple(values)} if not deleted else {k: v for k, v in table.items() if k != key}
+            )
+        self._tables[name] = state.table_from, table
+        expected = Counter(
+            self._connection.execute(since_reference(name, state.complete_since_us)).fetchall()
+        )
+        have = Counter(table.values())
+        said = f"{name}, batch {last.batch}, since {state.complete_since_us}"
+        require(not have - expected, f"{said}: not in the table: {_some(have - expected)}")
+        require(not expected - have, f"{said}: missing in the table: {_some(expected - have)}")
+
     def _held(self, name: str, found: Answer) -> None:
         shown = self._shown.setdefault(name, Counter())
         shown.update(found)
@@ -111,7 +140,7 @@ class Judge:
     def end(self, last: Manifest) -> None:
         """Compare once all streams have ended and nothing waits any more."""
         for name in self._since:
-            if name in AT_ONCE:
+            if name in AT_ONCE or name in RUNNING:
                 continue
             since = last.queries[name].complete_since_us
             needed = Counter(

@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import cache, lru_cache
 
 from optimizer.adaptation import variation
+from optimizer.algebra.render import to_duckdb_sql
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
@@ -75,7 +76,15 @@ HELD = {
     f"FROM {_RS} WHERE r.k = s.k GROUP BY b",
 }
 """Whose results wait until nothing can change them."""
-TEXTS = AT_ONCE | HELD
+RUNNING = {
+    "counts": "SELECT t.k, COUNT(*) AS c, SUM(t.j) AS x FROM t GROUP BY t.k",
+    "counts of pairs": f"SELECT r.k, COUNT(*) AS c, MAX(s.n) AS x FROM {_RS} WHERE r.k = s.k GROUP BY r.k",
+    "few": f"SELECT s.j, COUNT(DISTINCT r.n) AS c FROM {_RS} WHERE r.j = s.j GROUP BY s.j "
+    "HAVING COUNT(*) < 5",
+    "whole": "SELECT COUNT(*) AS c, MIN(u.n) AS x FROM t, u WHERE t.k = u.k AND t.j = u.j",
+}
+"""Groups without an end: what counts is the table that their results come to, at every commit."""
+TEXTS = AT_ONCE | HELD | RUNNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +112,16 @@ def query(name: str) -> Query:
 def reference(name: str) -> str:
     """DuckDB's text of a query."""
     return to_duckdb(query(name), CATALOG)
+
+
+@cache
+def since_reference(name: str, since_us: int | None) -> str:
+    """DuckDB's text of running groups that count what is not older than an event time."""
+    asked = query(name)
+    counted = asked.grouping.counted_by if asked.grouping is not None else None
+    assert counted is not None
+    also = () if since_us is None else (f"epoch_us({to_duckdb_sql(counted)}) >= {since_us}",)
+    return to_duckdb(asked, CATALOG, also=also)
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from functools import cache
 from pydantic import TypeAdapter
 
 from tests.simulation.disk import DiskFault, FaultKind
-from tests.simulation.queries import AT_ONCE, HELD, STREAMS, TABLE, Deployed
+from tests.simulation.queries import AT_ONCE, HELD, RUNNING, STREAMS, TABLE, Deployed
 
 _SEEDS_OF_A_MENU = 1000
 _SETS = 12
@@ -179,6 +179,8 @@ def _menu(number: int) -> tuple[Deployed, ...]:
         names = chance.sample(sorted(AT_ONCE), chance.choice((1, 1, 2, 3)))
         if chance.random() < 0.6:
             names += chance.sample(sorted(HELD), chance.choice((1, 1, 2)))
+        if chance.random() < 0.4:
+            names += chance.sample(sorted(RUNNING), chance.choice((1, 1, 2)))
         queries = tuple(sorted(names))
         found.append(Deployed(queries, 0))
         found += [Deployed(queries, chance.randint(1, 11)) for _ in range(2)]

@@ -146,7 +146,10 @@ class TopicSink:
     def _records(
         self, producer: Producer, topic: str, file: Path, results: BatchResults
     ) -> Iterator[tuple[str | None, str | bytes | None]]:
-        """Keys and values: of running groups a group's key, and no value where it has left the answer."""
+        """Keys and values of records.
+
+        Results of running groups have the group's key, and no value once it has left the answer.
+        """
         table = pq.read_table(file, partitioning=None)
         keyed = results.tables.get(query_of(file))
         if keyed is None:
@@ -183,7 +186,10 @@ class TopicSink:
 
 
 def _keys(table: pa.Table, key: Sequence[str]) -> list[str]:
-    """The keys of groups as JSON, in which NaN and infinities are texts: they are not NULL's group."""
+    """The keys of groups as JSON.
+
+    NaN and infinities are texts there: their groups are not that of NULL.
+    """
     if not key:
         return ["{}"] * table.num_rows
     found, own = (

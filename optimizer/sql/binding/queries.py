@@ -137,7 +137,7 @@ class Reader:
         return (None, outputs) if found is None else found
 
     def _counted_by(self, query: Query) -> Expression:
-        """The event time of a combination by which running groups count it."""
+        """The event time that decides whether running groups count a combination."""
         times = [time for alias, time in sorted(self._times.items()) if alias not in self._found]
         kept = () if self.waiting else with_retentions(query, self._catalog).inputs
         endless = any(not item.window.is_bounded for item in kept)

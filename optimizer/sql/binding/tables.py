@@ -89,7 +89,7 @@ def read_entry(
 
 
 def refuse_unreadable(view: Query, text: SourceText, place: tuple[int, int] | None) -> None:
-    """Raise `InputError` if a query that is to be read has sessions, or groups without an end.
+    """Raise `InputError` if sessions, or groups without an end, are to be read.
 
     Results of sessions have no event time yet; those of running groups change.
     """

@@ -22,12 +22,11 @@ from optimizer.logical.query import Output
 from optimizer.logical.stream import TimeColumn
 from optimizer.sql.binding.groups.aggregates import GroupTranslator
 from optimizer.sql.binding.groups.first import First, first_of
+from optimizer.sql.binding.groups.running import running_fault
 from optimizer.sql.grammar.places import SourceText, span_of
 from optimizer.sql.grammar.syntax import keyword_span
 
 T = ColumnType
-_DELETED = "_deleted"
-"""What running groups' results have beside their outputs (`optimizer.physical.groups.DELETED`)."""
 MOST_OVERLAPPING = 100
 """Buckets of HOP that one event time may be in: each is a group of its own."""
 
@@ -93,27 +92,13 @@ class GroupReader:
         kept = tuple((column.name, key) for key, column in names.items())
         if bucket is None:
             grouping = Grouping(kept, None, aggregates, asked)
-            return None if self._unknown_by_key(select, grouping, over) else (grouping, over)
+            fault = running_fault(self._text, select, grouping, over)
+            if fault is not None:
+                self._report(fault)
+            return (grouping, over) if fault is None else None
         limit = None if first is None else first.limit
         beside = tuple(sorted(column.name for column in alike or () if column.name != bucket.key))
         return Grouping(kept, bucket, aggregates, asked, order, limit, beside), over
-
-    def _unknown_by_key(self, select: exp.Select, grouping: Grouping, over: Sequence[Output]) -> bool:
-        """True, with an error, if rows of running groups could not be told apart by their keys."""
-        if not grouping.keys and not grouping.aggregates:
-            self._refused(select, "aggregate", "HAVING of nothing", "an aggregate, or GROUP BY")
-            return True
-        read = {output.expression for output in over}
-        for name, key in grouping.keys:
-            if grouping.changes and Column(GROUP, name, key.type) not in read:
-                expected = "every key of GROUP BY among the outputs: its row is known by them"
-                self._refused(select, "bad-key", f"{to_sql(key)} outside the outputs", expected)
-                return True
-        if grouping.changes and any(matches(output.name, _DELETED) for output in over):
-            expected = "another name: this column says that a group has left the answer"
-            self._refused(select, "bad-name", f"an output called {_DELETED}", expected)
-            return True
-        return False
 
     def _keys(self, select: exp.Select, outputs: Sequence[Output]) -> list[Expression] | None:
         group, distinct = select.args.get("group"), select.args.get("distinct")
@@ -175,10 +160,10 @@ class GroupReader:
     def _bucket(
         self, select: exp.Select, names: Mapping[Expression, Column], alike: Sequence[Column] | None
     ) -> Bucket | None:
-        """The key that says when a group is over; the shortest, if there are several, and None without any.
+        """The key that says when a group is over, the shortest of several.
 
-        ORDER BY and LIMIT leave groups of a bucket that is written, not of each event time beside it; QUALIFY
-        leaves those of one that they are `alike` in.
+        None for groups without an end. ORDER BY and LIMIT leave groups of a bucket that is written, not of
+        each event time beside it; QUALIFY leaves those of one that they are `alike` in.
 
         Raises `InputError`.
         """
@@ -345,7 +330,10 @@ class GroupReader:
         return found or self._translator.expression(node)
 
     def _overlapping(self, hop: Expression) -> tuple[int, int]:
-        """The slide of overlapping buckets, and how many a time is in. Raises `InputError`."""
+        """The slide of overlapping buckets, and how many a time is in.
+
+        Raises `InputError`.
+        """
         assert isinstance(hop, Call)
         slide_us, size_us = (int(part.value or 0) for part in hop.arguments[1:] if isinstance(part, Literal))
         if size_us % slide_us or not 1 <= size_us // slide_us <= MOST_OVERLAPPING:

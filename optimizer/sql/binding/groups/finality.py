@@ -41,7 +41,7 @@ def never_final(
 
 
 def finality(text: SourceText, query: Query, catalog: Catalog) -> Iterator[InputError]:
-    """The hint that says when groups appear, or that they change and are kept for ever."""
+    """The hint that says when groups appear, or that they are kept for ever."""
     if query.grouping is None:
         return
     bucket = query.grouping.bucket
