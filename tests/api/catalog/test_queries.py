@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import redis
 from django.contrib.auth.models import User
@@ -19,6 +21,7 @@ from backend.catalog.models import Query, QueryVersion
 from backend.deployments.actions import create_topology, deploy_query
 from backend.streams.models import Stream
 from jobs.protocol import appended_key, results_key
+from jobs.sinks.redis_table import CurrentTables, TableChanges
 
 TWO_WAY = """SELECT d.flight, w.wind FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w
 WHERE d.origin = w.origin
@@ -197,6 +200,43 @@ def test_results_come_from_the_tail_of_the_topology(
     assert found["rows"] == [{"flight": "UA1", "wind": 30.5, "delay": None}]
     assert (found["batches"], len(found["ids"])) == ([2], 1)
     assert [column["name"] for column in found["columns"]] == ["flight", "wind", "delay"]
+
+
+def test_rows_of_running_groups_are_their_table(
+    as_owner: Client, owner: User, query: Query, bus: redis.Redis
+) -> None:
+    deploy_query(owner, query, "flights")
+    url, tables = f"/api/queries/{query.pk}/results/", CurrentTables(bus, "flights", "c")
+
+    def changes(before: int, *rows: tuple[str | None, float | None, bool]) -> TableChanges:
+        flights, winds, gone = (list(column) for column in zip(*rows, strict=True))
+        part = pa.table({"flight": flights, "wind": winds, "delay": [None] * len(rows), "_deleted": gone})
+        return TableChanges((part,), ("flight",), 1, before, before + len(rows))
+
+    first = changes(0, ("UA1", 1.0, False), (None, 2.0, False), ("UA2", 3.0, False))
+    tables.change(1, "windy", first)
+    tables.change(2, "windy", changes(3, ("UA1", 9.0, False), ("UA2", None, True)))
+    tables.change(2, "windy", first)  # A batch that is told again is passed over.
+    found = as_owner.get(url).json()
+    assert found["rows"] == [
+        {"flight": "UA1", "wind": 9.0, "delay": None},
+        {"flight": None, "wind": 2.0, "delay": None},
+    ]
+    assert (found["batches"], found["table"]) == ([2, 1], {"rows": 2, "whole": True})
+    assert as_owner.get(url, {"limit": 1}).json()["table"] == {"rows": 2, "whole": True}
+    told = as_owner.get(f"{url}download/").content.decode().splitlines()
+    assert told == ["flight,wind,delay", ",2.0,", "UA1,9.0,"]
+    # Of a batch that never arrived nothing is known, until a job starts and tells all of it.
+    tables.change(4, "windy", changes(8, ("UA5", 5.0, False)))
+    assert as_owner.get(url).json()["table"] == {"rows": 3, "whole": False}
+    all_rows = replace(changes(9, ("UA7", 7.0, False)), before=9, behind=9, is_all=True)
+    tables.change(4, "windy", all_rows)
+    assert as_owner.get(url).json()["table"] == {"rows": 1, "whole": True}
+    # Groups that begin anew leave nothing of those before.
+    tables.change(6, "windy", replace(changes(0, ("UA8", 8.0, False)), begin=6))
+    assert [row["flight"] for row in as_owner.get(url).json()["rows"]] == ["UA8"]
+    tables.forget("windy")
+    assert as_owner.get(url).json()["table"] is None
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "1001", "9" * 40, "x", "1\x00"])

@@ -108,3 +108,96 @@ def test_the_table_is_duckdbs_at_every_commit(tmp_path: Path, tasks: int, share:
         }
         for number, text in enumerate(TEXTS):
             assert table(topology, f"q{number}") == reference(text, seen), (batch, text)
+
+
+def _some(*pairs: tuple[int, int]) -> pa.Table:
+    """Tuples of (second, k)."""
+    rows = [{"at": _NOON + timedelta(seconds=s), "k": k, "x": 1.0} for s, k in pairs]
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+def test_a_batch_says_what_changed_and_what_goes(tmp_path: Path) -> None:
+    topology = Topology(_graph(FEW, tasks=3), tmp_path)
+    topology.feed({"a": _some((1, 1), (1, 1), (1, 2))})
+    topology.feed({"a": _some((2, 2))})
+    topology.feed({"a": _some((3, 1), (3, 1))})  # Of four there is none any more,
+    topology.feed({"a": _some((4, 1))})  # and of five none either.
+    found = topology.answers("q0").rows()
+    assert sorted(found[:2]) == [(1, 2, False), (2, 1, False)]
+    assert found[2:] == [(2, 2, False), (1, None, True)]
+
+
+def test_one_row_is_there_from_the_first_batch_on(tmp_path: Path) -> None:
+    topology = Topology(_graph(NOBODY, tasks=3), tmp_path)
+    assert topology.answers("q0").is_empty()
+    topology.feed({})
+    topology.feed({"a": _some((1, 1))})
+    topology.die_in({"b": _some((1, 1))})
+    topology.feed({"b": _some((1, 1))})
+    assert topology.answers("q0").rows() == [(0, None, False)]
+
+
+def test_distinct_rows_stay(tmp_path: Path) -> None:
+    topology = Topology(_graph("SELECT DISTINCT k FROM a", tasks=2), tmp_path)
+    for second in range(3):
+        topology.feed({"a": _some((second, 1), (second, second))})
+    assert topology.answers("q0").columns == ["k"]
+    assert sorted(topology.answers("q0").rows()) == [(0,), (1,), (2,)]
+
+
+def test_rows_of_a_group_become_one_when_runs_are_merged(tmp_path: Path) -> None:
+    topology = Topology(_graph(COUNTED), tmp_path, CompactionPolicy(fan=2, smallest_rows=100))
+    for second in range(40):
+        topology.feed({"a": _some((second, 1), (second, 2))})
+    assert table(topology, "q0") == Counter({("1", "40", "40"): 1, ("2", "40", "80"): 1})
+    assert sum(run.rows for run in topology.runs) <= 8
+
+
+def test_other_numbers_of_tasks_go_on(tmp_path: Path) -> None:
+    chance, seen = random.Random(5), {name: _SCHEMA.empty_table() for name in "ab"}
+    texts = (COUNTED, JOINED, WHOLE, VALUES)
+    topology = Topology(_graph(*texts, tasks=3), tmp_path)
+    for batch, tasks in enumerate((3, 3, 1, 1, 2, 3, 3, 2)):
+        topology.change(_graph(*texts, tasks=tasks, method="flat" if batch % 3 else "greedy"))
+        fed = {name: _rows(chance, batch) for name in "ab"}
+        topology.feed(fed)
+        seen = {name: pa.concat_tables([seen[name], fed[name]]) for name in "ab"}
+        for number, text in enumerate(texts):
+            assert table(topology, f"q{number}") == reference(text, seen), (batch, text)
+
+
+@pytest.mark.parametrize("text", [COUNTED, JOINED, ENDLESS])
+def test_a_new_query_counts_what_came_behind_all_before(tmp_path: Path, text: str) -> None:
+    chance, seen = random.Random(7), {name: _SCHEMA.empty_table() for name in "ab"}
+    other = "SELECT a.at, b.x FROM a [RANGE 1 HOUR], b [RANGE 1 HOUR] WHERE a.k = b.k"
+    topology = Topology(_graph(other, tasks=2), tmp_path)
+    for batch in range(10):
+        if batch == 4:
+            topology.change(_graph(other, text, tasks=2))
+        fed = {name: _rows(chance, batch) for name in "ab"}
+        topology.feed(fed)
+        seen = {name: pa.concat_tables([seen[name], fed[name]]) for name in "ab"}
+        if batch < 4:
+            continue
+        assert topology.last is not None
+        since = topology.last.queries["q1"].complete_since_us
+        assert since is not None
+        assert topology.last.queries["q1"].table_from == 4
+        counted = {COUNTED: "a.at", JOINED: "greatest(a.at, b.at)", ENDLESS: "least(a.at, b.at)"}[text]
+        assert table(topology, "q1") == reference(text, seen, f"epoch_us({counted}) >= {since}")
+
+
+def test_what_waits_is_counted_once_it_is_final(tmp_path: Path) -> None:
+    text = (
+        "SELECT b.k, COUNT(*) AS n FROM a [RANGE 3 SECONDS] LEFT JOIN b [RANGE 3 SECONDS] ON a.k = b.k "
+        "GROUP BY b.k"
+    )
+    chance, seen = random.Random(3), {name: _SCHEMA.empty_table() for name in "ab"}
+    topology = Topology(_graph(text, tasks=2), tmp_path)
+    for batch in range(8):
+        fed = {name: _rows(chance, batch) for name in "ab"}
+        topology.feed(fed)
+        seen = {name: pa.concat_tables([seen[name], fed[name]]) for name in "ab"}
+    topology.feed({}, ended=["a", "b"])
+    topology.feed({})
+    assert table(topology, "q0") == reference(text, seen)
