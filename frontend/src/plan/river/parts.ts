@@ -138,6 +138,8 @@ function storePartOf(store: GraphStore, { waiting, probes }: Reading): Part[] {
 
 function holdPartOf(hold: Hold, { graph, stages, probes, after }: Reading): Part {
   const due = graph.rules.filter((rule) => rule.kind === "due" && rule.hold === hold.name);
+  // Of groups without an end nothing falls due: their states meet where they are kept.
+  const running = graph.rules.filter((rule) => isRunningEnd(rule, [hold]));
   const id = holdPart(hold.name);
   return {
     id,
@@ -149,9 +151,16 @@ function holdPartOf(hold: Hold, { graph, stages, probes, after }: Reading): Part
     priced: hold.store,
     next: [
       ...due.flatMap((rule) => (rule.kind === "due" ? after(rule) : [])),
+      ...running.map((rule) => ({ to: rule.id, tuples: null })),
       ...(probes.get(hold.store) ?? []).map((to) => ({ to, tuples: null })),
     ],
   };
+}
+
+/** Whether a rule answers with groups without an end. */
+function isRunningEnd(rule: Rule, holds: readonly Hold[]): boolean {
+  if (rule.kind !== "aggregate") return false;
+  return holds.some((hold) => hold.name === rule.hold && hold.groups?.running === true);
 }
 
 function stepPartOf(rule: Rule, reading: Reading): Part[] {
@@ -187,7 +196,8 @@ function stagesOf(graph: PhysicalGraph): ReadonlyMap<string, number> {
     if (found !== undefined) return found;
     const before = rule.kind === "source" || rule.kind === "due" ? undefined : origins.get(rule.edge);
     const origin = before === undefined ? undefined : rules.get(before);
-    const made = rule.kind === "due" ? ofHold(rule.hold) : origin === undefined ? 0 : ofRule(origin);
+    const held = rule.kind === "due" || (rule.kind === "aggregate" && isRunningEnd(rule, graph.holds));
+    const made = held ? ofHold(rule.hold) : origin === undefined ? 0 : ofRule(origin);
     known.set(rule.id, made);
     return made;
   };

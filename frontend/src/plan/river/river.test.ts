@@ -3,6 +3,7 @@ import type { Costs } from "../../api/documents";
 import asOf from "../__fixtures__/asOf.graph.json";
 import flights from "../__fixtures__/flights.graph.json";
 import { largeGraph } from "../__fixtures__/largeGraph";
+import running from "../__fixtures__/running.graph.json";
 import { parseGraph } from "../physicalGraph";
 import { ROWS_MOST } from "./folds";
 import { layoutRiver } from "./layout";
@@ -96,6 +97,18 @@ describe("the river of a plan", () => {
     const placed = layoutRiver(river, { width: 900, height: 300, gap: 12, labels: 0 });
     expect(placed.nodes.at(-1)?.x).toBeLessThan(900);
     expect(placed.links.every(({ path }) => !path.includes("NaN"))).toBe(true);
+  });
+
+  it("leads through groups without an end to their query", () => {
+    const river = riverOf(parseGraph(running), { measure: "tuples", costs: null, rates: () => 1 });
+    const groups = river.nodes.filter(({ kind }) => kind === "hold");
+    expect(groups).toHaveLength(1);
+    const lit = litLinks(river, groups[0]?.key ?? null) ?? new Set();
+    const reached = river.links.filter(({ key }) => lit.has(key)).map(({ target }) => target);
+    expect(reached).toContain("query paid");
+    const placed = layoutRiver(river, { width: 900, height: 300, gap: 12, labels: 0 });
+    const at = new Map(placed.nodes.map(({ node, x }) => [node.kind, x]));
+    expect(at.get("hold")).toBeLessThan(at.get("query") ?? 0);
   });
 
   it("folds 300 stores and 1,000 queries to what can be read, quickly", () => {
