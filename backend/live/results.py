@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import cast
 
 from backend.catalog.models import Query, QueryVersion
@@ -21,6 +22,10 @@ class Table:
     """That are kept, those that changed last."""
     whole: bool
     """True if that is every row."""
+    batch: int
+    """Behind which it is so: later ones, if any, changed nothing, or are on their way."""
+    counted_from: datetime | None
+    """The event time from which on combinations are counted; None if all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +71,25 @@ def _current_table(
     """
     keys = table_keys(topology, query)
     rows, order, state = keys
-    whole = connection().hget(state, "whole")
-    if whole is None:
+    whole, batch, since = cast(list[str | None], connection().hmget(state, ["whole", "batch", "from"]))
+    if whole is None or batch is None:
         return None
     newest = cast(list[tuple[str, float]], connection().zrevrange(order, 0, limit - 1, withscores=True))
     found = connection().hmget(rows, [key for key, _ in newest]) if newest else []
     # A row that leaves between the two questions is gone.
-    there = [(key, batch, row) for (key, batch), row in zip(newest, found, strict=True) if row is not None]
+    there = [(key, number, row) for (key, number), row in zip(newest, found, strict=True) if row is not None]
     return Results(
         columns,
         tuple(json.loads(row, parse_constant=str) for _, _, row in there),
         # As those of results are, which tell what is newer.
-        tuple(f"{int(batch)}-{int(key, 16)}" for key, batch, _ in there),
-        tuple(int(batch) for _, batch, _ in there),
-        Table(connection().zcard(order), whole == "1"),
+        tuple(f"{int(number)}-{int(key, 16)}" for key, number, _ in there),
+        tuple(int(number) for _, number, _ in there),
+        Table(
+            connection().zcard(order),
+            whole == "1",
+            int(batch),
+            datetime.fromisoformat(since) if since else None,
+        ),
     )
 
 

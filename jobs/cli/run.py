@@ -209,6 +209,8 @@ class _Job:
                 self._labels = shape_labels(self._checkpoint.graph(last.plan))
                 tables = tables_of(self._checkpoint.graph(last.plan), last, self._checkpoint.state)
                 self._outgoing.send_results(last.batch, self._announced or "", {}, (), tables)
+                if publisher is not None:
+                    publisher.restore(last.batch, tables)
             # Set before there is a batch: one that it does not hear of is never published.
             self._publisher = publisher
             topology.start(given.trigger_ms)

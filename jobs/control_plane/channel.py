@@ -36,7 +36,8 @@ from jobs.protocol import (
     samples_key,
     statistics_key,
 )
-from jobs.sinks.redis_table import CurrentTables, TableChanges
+from jobs.sinks.connector import TableChanges
+from jobs.sinks.redis_table import CurrentTables
 from jobs.sinks.redis_tail import ResultTail
 
 State: TypeAlias = Literal["starting", "running", "idle", "stopping"]

@@ -10,24 +10,28 @@ from jobs.driver.batch_totals import Gathered
 from jobs.plan.index import index_of
 from jobs.protocol import TABLE_ROWS
 from jobs.recovery.manifest import Manifest
-from jobs.sinks.redis_table import TableChanges
+from jobs.sinks.connector import TableChanges
+from jobs.sinks.outbox import keyed_table
 from jobs.storage.partition import state_root
 from jobs.worker.running import current_rows
 from optimizer.physical.graph import PhysicalGraph
 
 _MOST_STATES = 20 * TABLE_ROWS
-"""Rows of a store from which a table is written anew; of more the pages go on with what they have."""
+"""Rows of a store from which a table is written anew; of more pages and sinks go on with what they have."""
 
 
 def table_changes(manifest: Manifest, gathered: Gathered) -> Mapping[str, TableChanges]:
-    """By query with running groups, what a committed batch changed."""
+    """By query with running groups, what a committed batch changed.
+
+    Of groups that begin with it also that nothing is there.
+    """
     found: dict[str, TableChanges] = {}
     for name, query in manifest.queries.items():
-        made = gathered.queries[name].results
-        if query.key is not None and query.table_from is not None and made:
+        made, keyed = gathered.queries[name].results, keyed_table(query)
+        if keyed is not None and (made or keyed.begin == manifest.batch):
             parts = tuple(tail.table for tail in gathered.tails.get(name, ()))
-            before = query.table_changes - made
-            found[name] = TableChanges(parts, query.key, query.table_from, before, query.table_changes)
+            since_us = query.complete_since_us
+            found[name] = TableChanges(parts, keyed, keyed.changes - made, counted_from_us=since_us)
     return found
 
 
@@ -37,12 +41,11 @@ def tables_of(graph: PhysicalGraph, last: Manifest, state: str) -> Mapping[str, 
     found: dict[str, TableChanges] = {}
     for hold in graph.holds:
         query, own = last.queries.get(hold.query), runs.get(hold.store, ())
-        if not hold.is_running or query is None or query.key is None or query.table_from is None:
-            continue
-        if sum(run.rows for run in own) > _MOST_STATES:
+        keyed = None if query is None or not hold.is_running else keyed_table(query)
+        if query is None or keyed is None or sum(run.rows for run in own) > _MOST_STATES:
             continue
         rows = current_rows(index, hold, [root.read(run, keep=False) for run in own])
         parts = () if rows is None else (rows.to_arrow(compat_level=pl.CompatLevel.oldest()),)
-        changes = query.table_changes
-        found[hold.query] = TableChanges(parts, query.key, query.table_from, changes, changes, is_all=True)
+        since_us = query.complete_since_us
+        found[hold.query] = TableChanges(parts, keyed, keyed.changes, is_all=True, counted_from_us=since_us)
     return found

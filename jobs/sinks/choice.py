@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
-from jobs.sinks.connector import BatchResults, Sink, query_of
+from jobs.sinks.connector import BatchResults, Sink, TableChanges, TableKeeper, query_of
 from optimizer.algebra.errors import InputError, Place
 
 EVERY = "*"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,8 @@ class ChosenQueries:
     """A sink that gets the results of chosen queries only.
 
     A batch without any is none for it. What it had before stays when the choice changes; a query that is
-    chosen later begins with the batches that are then still to be published.
+    chosen later begins with the batches that are then still to be published, and a table of running groups
+    with all of its rows.
     """
 
     def __init__(self, sink: Sink, choice: QueryChoice) -> None:
@@ -52,5 +56,14 @@ class ChosenQueries:
 
     def publish(self, results: BatchResults) -> None:
         files = tuple(file for file in results.files if self._choice.includes(query_of(file)))
-        if files:
-            self._sink.publish(replace(results, files=files))
+        chosen = replace(results, files=files, tables=self._chosen(results.tables))
+        if files or chosen.begun():
+            self._sink.publish(chosen)
+
+    def restore(self, batch: int, tables: Mapping[str, TableChanges]) -> None:
+        """Tables of the chosen queries, for a sink that keeps any."""
+        if isinstance(self._sink, TableKeeper):
+            self._sink.restore(batch, self._chosen(tables))
+
+    def _chosen(self, tables: Mapping[str, T]) -> dict[str, T]:
+        return {query: table for query, table in tables.items() if self._choice.includes(query)}

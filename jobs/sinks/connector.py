@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import argparse
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -29,6 +29,28 @@ class KeyedTable:
     """The columns by which a row is known; none for a single row."""
     begin: int
     """The batch from which its rows are: those of earlier batches are of other groups."""
+    changes: int
+    """Results since then, the batch's among them: whoever has fewer of those before it missed some."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableChanges:
+    """What a batch changed of a table of running groups."""
+
+    parts: Sequence[pa.Table]
+    keyed: KeyedTable
+    before: int
+    """Changes of the groups before the batch. If some of its own did not travel, `parts` have fewer than
+    `keyed.changes` says."""
+    is_all: bool = False
+    """True if this is the table itself, as a job that starts finds it."""
+    counted_from_us: int | None = None
+    """The event time from which on combinations are counted, microseconds since 1970; None if all are."""
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all that the batch changed is here."""
+        return self.is_all or sum(part.num_rows for part in self.parts) == self.keyed.changes - self.before
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +64,10 @@ class BatchResults:
     """By query, since which event time of their newest tuples results are all there; absent if all are."""
     tables: Mapping[str, KeyedTable] = field(default_factory=dict)
     """By query, of running groups."""
+
+    def begun(self) -> Mapping[str, KeyedTable]:
+        """The tables that are empty before this batch, which may have no rows of them."""
+        return {query: keyed for query, keyed in self.tables.items() if keyed.begin == self.batch}
 
     def by_query(self) -> dict[str, list[Path]]:
         """Each query's files."""
@@ -65,6 +91,19 @@ class Sink(Protocol):
 
     def publish(self, results: BatchResults) -> None:
         """Take a batch's results. Raises `Away`."""
+        ...
+
+
+@runtime_checkable
+class TableKeeper(Protocol):
+    """A sink that keeps current tables of running groups."""
+
+    def restore(self, batch: int, tables: Mapping[str, TableChanges]) -> None:
+        """Have these tables, by query, as they are behind a batch.
+
+        Called once, behind `Sink.connect`, when a job starts: those that the sink has so already are left
+        alone. What is published of that batch, and of those before, changes them no more. Raises `Away`.
+        """
         ...
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 
-from jobs.recovery.manifest import Manifest, write_durably
+from jobs.recovery.manifest import Manifest, QueryState, write_durably
 from jobs.sinks.connector import BatchResults, KeyedTable
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER
 from jobs.storage.disk import delete_if_there, make_folder_durable
@@ -36,26 +37,25 @@ class Outbox:
         self._lock = threading.Lock()
 
     def add(self, manifest: Manifest) -> bool:
-        """Keep a committed batch, durably; False if it has no results."""
+        """Keep a committed batch, durably; False if it has nothing for sinks."""
         files = _results(manifest)
         if self.passing:
             for file in manifest.files:
                 if file.path not in files:
                     delete_if_there(self.output / file.path)
-        if files:
+        tables = {name: keyed_table(query) for name, query in sorted(manifest.queries.items())}
+        keyed = {name: table for name, table in tables.items() if table is not None}
+        wanted = bool(files) or any(table.begin == manifest.batch for table in keyed.values())
+        if wanted:
             since = {
                 name: query.complete_since_us
                 for name, query in sorted(manifest.queries.items())
                 if query.complete_since_us is not None
             }
-            tables = {
-                name: {"key": query.key, "begin": query.table_from}
-                for name, query in sorted(manifest.queries.items())
-                if query.key is not None
-            }
-            entry = {"files": files, "complete_since_us": since, "tables": tables}
+            told = {name: asdict(table) for name, table in keyed.items()}
+            entry = {"files": files, "complete_since_us": since, "tables": told}
             write_durably(self._entry(manifest.batch), json.dumps(entry).encode())
-        return bool(files)
+        return wanted
 
     def forget_taken(self, manifest: Manifest) -> bool:
         """Forget a batch that every sink of an earlier process had; False for another one.
@@ -80,7 +80,9 @@ class Outbox:
             (entry, {}) if isinstance(entry, list) else (entry["files"], entry["complete_since_us"])
         )
         tables = {} if isinstance(entry, list) else entry.get("tables", {})
-        keyed = {name: KeyedTable(tuple(one["key"]), one["begin"]) for name, one in tables.items()}
+        keyed = {
+            name: KeyedTable(tuple(one["key"]), one["begin"], one["changes"]) for name, one in tables.items()
+        }
         return BatchResults(batch, tuple(self.output / file for file in files), since, keyed)
 
     def has(self, sink: str, batch: int) -> None:
@@ -107,6 +109,16 @@ class Outbox:
 
     def _entry(self, batch: int) -> Path:
         return self._folder / f"{batch}.json"
+
+
+def keyed_table(query: QueryState) -> KeyedTable | None:
+    """The table that a query's results change.
+
+    None if results stay, or nothing has answered it yet.
+    """
+    if query.key is None or query.table_from is None:
+        return None
+    return KeyedTable(query.key, query.table_from, query.table_changes)
 
 
 def _results(manifest: Manifest) -> list[str]:

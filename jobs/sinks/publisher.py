@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 
 from jobs.recovery.manifest import Manifest
-from jobs.sinks.connector import Sink
+from jobs.sinks.connector import Sink, TableChanges, TableKeeper
 from jobs.sinks.outbox import Outbox
 from jobs.sources.connector import Away
 
@@ -41,6 +41,11 @@ class Publisher:
     def error(self) -> BaseException | None:
         """What ended publishing for good, if anything did."""
         return next((lane.error for lane in self.lanes if lane.error is not None), None)
+
+    def restore(self, batch: int, tables: Mapping[str, TableChanges]) -> None:
+        """Have sinks begin with these tables of running groups, behind a batch."""
+        for lane in self.lanes:
+            lane.restore(batch, tables)
 
     def start(self, last: Manifest | None) -> None:
         """Begin with the last commit."""
@@ -109,7 +114,13 @@ class Lane:
         self.changed = threading.Event()
         self.error: BaseException | None = None
         """What ended publishing to the sink for good, if anything did."""
+        self._restoring: tuple[int, Mapping[str, TableChanges]] | None = None
+        """Tables for the sink once it is there."""
         self.thread = threading.Thread(target=self._run, name=f"publisher {name}", daemon=True)
+
+    def restore(self, batch: int, tables: Mapping[str, TableChanges]) -> None:
+        """Give the sink these tables, behind a batch, before anything is published."""
+        self._restoring = batch, tables
 
     def publish_waiting(self) -> None:
         """Publish what waits, in order, until nothing does or the process closes.
@@ -121,6 +132,9 @@ class Lane:
             # Whether a batch came about before the sink went away is not known here.
             published = self._sink.connect()
             self._outbox.has(self._name, published)
+            if self._restoring is not None and isinstance(self._sink, TableKeeper):
+                self._sink.restore(*self._restoring)
+            self._restoring = None
         for batch in self._outbox.batches():
             if self._closing.is_set():
                 break

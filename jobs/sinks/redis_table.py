@@ -7,13 +7,11 @@ arrived. A job that starts writes the whole table anew, from the states that the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-import pyarrow as pa
 import redis
 
+from jobs.plan.event_time import moment
 from jobs.protocol import TABLE_ROWS, table_keys
+from jobs.sinks.connector import TableChanges
 from jobs.sinks.keys import key_digests
 from jobs.sinks.redis_tail import to_json
 from optimizer.physical.groups import DELETED
@@ -21,7 +19,8 @@ from optimizer.physical.groups import DELETED
 _CHANGE = """
 -- Change a table once per batch. KEYS: rows, order, state.
 -- ARGV: checkpoint, batch, first batch of the groups, changes before and behind this batch, most rows, 1 if
--- these are all changes, 1 if these are all rows; then of each row its key, 1 if it goes, and the row.
+-- these are all changes, 1 if these are all rows, the event time from which on is counted; then of each row
+-- its key, 1 if it goes, and the row.
 local state = redis.call('HMGET', KEYS[3], 'checkpoint', 'batch', 'begin', 'changes', 'whole')
 local all = ARGV[8] == '1'
 if not all and state[1] == ARGV[1] and tonumber(state[2]) >= tonumber(ARGV[2]) then return 0 end
@@ -30,7 +29,7 @@ if all or state[1] ~= ARGV[1] or state[3] ~= ARGV[3] then
   redis.call('DEL', KEYS[1], KEYS[2])
   whole = all or ARGV[4] == '0'
 end
-for i = 9, #ARGV, 3 do
+for i = 10, #ARGV, 3 do
   if ARGV[i + 1] == '1' then
     redis.call('HDEL', KEYS[1], ARGV[i])
     redis.call('ZREM', KEYS[2], ARGV[i])
@@ -46,30 +45,9 @@ if over > 0 then
 end
 if over > 0 or ARGV[7] ~= '1' then whole = false end
 redis.call('HSET', KEYS[3], 'checkpoint', ARGV[1], 'batch', ARGV[2], 'begin', ARGV[3], 'changes', ARGV[5],
-  'whole', whole and '1' or '0')
+  'whole', whole and '1' or '0', 'from', ARGV[9])
 return 1
 """
-
-
-@dataclass(frozen=True, slots=True)
-class TableChanges:
-    """What a batch changed of a table."""
-
-    parts: Sequence[pa.Table]
-    key: tuple[str, ...]
-    begin: int
-    """The first batch of the groups."""
-    before: int
-    """Changes of the groups before the batch."""
-    behind: int
-    """And with it: more than are here if some did not travel."""
-    is_all: bool = False
-    """True if this is the table itself, as a job that starts finds it."""
-
-    @property
-    def is_whole(self) -> bool:
-        """True if all that the batch changed is here."""
-        return self.is_all or sum(part.num_rows for part in self.parts) == self.behind - self.before
 
 
 class CurrentTables:
@@ -86,17 +64,20 @@ class CurrentTables:
         arguments: list[str | bytes | int] = [
             self._checkpoint,
             batch,
-            changes.begin,
+            changes.keyed.begin,
             changes.before,
-            changes.behind,
+            changes.keyed.changes,
             TABLE_ROWS,
             int(changes.is_whole),
             int(changes.is_all),
+            "" if changes.counted_from_us is None else moment(changes.counted_from_us).isoformat(),
         ]
         for part in changes.parts:
             gone = part.column(DELETED).to_pylist()
             rows = to_json(part.drop_columns(DELETED))
-            for digest, left, row in zip(key_digests(part, changes.key).to_pylist(), gone, rows, strict=True):
+            for digest, left, row in zip(
+                key_digests(part, changes.keyed.key).to_pylist(), gone, rows, strict=True
+            ):
                 arguments += [digest.hex(), int(left), row]
         self._change(keys=list(table_keys(self._topology, query)), args=arguments)
 

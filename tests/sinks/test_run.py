@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,15 @@ import psycopg
 import pytest
 from pyiceberg.catalog import load_catalog
 
-from jobs.protocol import Stop
+from jobs.protocol import Stop, table_keys
 from tests.postgres.conftest import Server
-from tests.runtime.live import Live, RedisServer, write_live_workload
+from tests.runtime.live import TOPOLOGY, Live, RedisServer, write_live_workload
 
 QUERY = "SELECT r.n AS rn, s.n AS sn FROM r [RANGE 20 SECONDS], s [RANGE 20 SECONDS] WHERE r.a = s.a"
+BUSY = (
+    "SELECT r.a AS k, COUNT(*) AS n FROM r [RANGE 20 SECONDS], s [RANGE 20 SECONDS] WHERE r.a = s.a "
+    "GROUP BY r.a HAVING COUNT(*) BETWEEN 5 AND 30"
+)
 
 
 @pytest.fixture
@@ -22,9 +27,8 @@ def live(tmp_path: Path) -> Iterator[Live]:
     (tmp_path / "redis").mkdir()
     server = RedisServer(tmp_path / "redis")
     server.start()
-    running = Live(
-        server.port, tmp_path, write_live_workload(tmp_path / "workload", {"two": QUERY, "three": QUERY})
-    )
+    queries = {"two": QUERY, "three": QUERY, "busy": BUSY}
+    running = Live(server.port, tmp_path, write_live_workload(tmp_path / "workload", queries))
     yield running
     running.close()
     server.stop()
@@ -58,3 +62,34 @@ def test_both_have_every_result_once(
     assert lake.list_tables("live") == [("live", "two")]
     rows = lake.load_table("live.two").scan().to_arrow().to_pylist()
     assert sorted((row["rn"], row["sn"]) for row in rows) == expected
+
+
+def test_a_table_of_groups_is_whole_in_a_sink_that_comes_later(
+    live: Live, postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.fresh("groups")
+    monkeypatch.setenv("MILLRACE_POSTGRES_RESULTS_URL", url)
+    graph, few = live.graph("ilp", "busy"), ["--batch-rows", "60"]
+    live.start("1", "p", graph, files=False, options=few)
+    live.produce(120, "rs")
+    live.wait_for_tuples("rs")
+    live.signal(signal.SIGKILL)
+    live.start("2", "p", graph, files=False, options=[*few, "--results-table", "{query}"])
+    # Fewer than there are groups: most rows are as they were.
+    live.produce(3, "rs")
+    live.wait_for_tuples("rs")
+    live.signal(signal.SIGKILL)
+    live.produce(3, "rs")
+    live.start("3", "p", graph, files=False, options=[*few, "--results-table", "{query}"])
+    live.wait_for_tuples("rs")
+    live.send(Stop(mode="drain"))
+    assert live.wait_until_ended() == 0
+    expected = live.expected("busy")
+    assert len(expected) > 5
+    with psycopg.connect(url) as connection:
+        assert sorted(connection.execute("SELECT k, n FROM busy").fetchall()) == expected
+        assert connection.execute("SELECT whole FROM millrace_tables").fetchall() == [(True,)]
+    rows, _, state = table_keys(TOPOLOGY, "busy")
+    found = [json.loads(row) for row in live.client.hgetall(rows).values()]
+    assert sorted((row["k"], row["n"]) for row in found) == expected
+    assert live.client.hget(state, "whole") == b"1"

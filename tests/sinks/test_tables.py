@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.sinks.connector import BatchResults, KeyedTable
+from jobs.sinks.connector import BatchResults, KeyedTable, TableChanges
 from jobs.sinks.postgres.tables import TableSink
 from jobs.sources.connector import Away
 from tests.postgres.conftest import Server
@@ -116,11 +117,12 @@ def _changes(*rows: tuple[object, object, bool]) -> pa.Table:
 def test_rows_of_running_groups_change(postgres: Server, tmp_path: Path) -> None:
     url = postgres.fresh("running")
 
+    made: Counter[int] = Counter()
+
     def published(sink: TableSink, number: int, begin: int, *rows: tuple[object, object, bool]) -> None:
-        changes = replace(
-            batch(tmp_path, number, _changes(*rows), "q"), tables={"q": KeyedTable(("k",), begin)}
-        )
-        sink.publish(changes)
+        made[begin] += len(rows)
+        keyed = {"q": KeyedTable(("k",), begin, made[begin])}
+        sink.publish(replace(batch(tmp_path, number, _changes(*rows), "q"), tables=keyed))
 
     nan = float("nan")
     sink = TableSink(url, "public", "{query}", "c")
@@ -154,8 +156,65 @@ def test_a_single_row_changes(postgres: Server, tmp_path: Path) -> None:
     sink.connect()
     for number, n in enumerate((0, 5, 6)):
         changes = pa.table({"n": [n], "_deleted": [False]})
-        sink.publish(replace(batch(tmp_path, number, changes, "q"), tables={"q": KeyedTable((), 0)}))
+        keyed = {"q": KeyedTable((), 0, number + 1)}
+        sink.publish(replace(batch(tmp_path, number, changes, "q"), tables=keyed))
     assert asked(url, "SELECT n, _batch FROM q") == [(6, 2)]
+
+
+def test_groups_that_begin_anew_leave_nothing(postgres: Server, tmp_path: Path) -> None:
+    url = postgres.fresh("anew")
+    sink = TableSink(url, "public", "{query}", "c")
+    sink.connect()
+    old = {"q": KeyedTable(("k",), 0, 1)}
+    sink.publish(replace(batch(tmp_path, 0, _changes((1.5, 1, False)), "q"), tables=old))
+    # Nothing is found of the new groups yet.
+    new = {"q": KeyedTable(("k",), 3, 0), "other": KeyedTable(("k",), 3, 0)}
+    sink.publish(BatchResults(3, (), {}, new))
+    assert asked(url, "SELECT * FROM q") == []
+    later = {"q": KeyedTable(("k",), 3, 1)}
+    sink.publish(replace(batch(tmp_path, 4, _changes((2.5, 1, False)), "q"), tables=later))
+    assert asked(url, "SELECT k, _batch FROM q") == [(2.5, 4)]
+    state = "SELECT name, begin_batch, batch, changes, whole FROM millrace_tables ORDER BY name"
+    assert asked(url, state) == [
+        ("other", 3, 3, 0, True),
+        ("q", 3, 4, 1, True),
+    ]
+
+
+def test_a_job_that_starts_completes_tables(postgres: Server, tmp_path: Path) -> None:
+    url = postgres.fresh("restored")
+    sink = TableSink(url, "public", "{query}", "c")
+    sink.connect()
+
+    def published(number: int, changes: int, *rows: tuple[object, object, bool]) -> None:
+        keyed = {"q": KeyedTable(("k",), 0, changes)}
+        sink.publish(replace(batch(tmp_path, number, _changes(*rows), "q"), tables=keyed))
+
+    def restored(number: int, changes: int, *rows: tuple[object, object, bool]) -> None:
+        table = TableChanges((_changes(*rows),), KeyedTable(("k",), 0, changes), changes, is_all=True)
+        sink.restore(number, {"q": table})
+
+    told, state = "SELECT k, n, _batch FROM q ORDER BY k", "SELECT batch, changes, whole FROM millrace_tables"
+    published(5, 8, (1.5, 3, False))  # One that is new to the sink: seven changes were before.
+    assert asked(url, state) == [(5, 8, False)]
+    restored(7, 9, (1.5, 3, False), (2.5, 1, False))
+    assert asked(url, told) == [(1.5, 3, 7), (2.5, 1, 7)]
+    published(6, 9, (2.5, 0, False))  # It waited in the outbox, and is in the table.
+    assert asked(url, told) == [(1.5, 3, 7), (2.5, 1, 7)]
+    published(8, 11, (1.5, None, True), (3.5, 1, False))
+    assert asked(url, told) == [(2.5, 1, 7), (3.5, 1, 8)]
+    assert asked(url, state) == [(8, 11, True)]
+    restored(8, 11, (9.5, 9, False))  # What is whole is not written anew.
+    restored(7, 9, (9.5, 9, False))  # Nor by a process that was taken for dead.
+    assert asked(url, told) == [(2.5, 1, 7), (3.5, 1, 8)]
+    published(10, 15, (2.5, 2, False))  # Changes of a batch are missing.
+    assert asked(url, state) == [(10, 15, False)]
+    restored(10, 15, (2.5, 2, False), (4.5, 1, False))
+    assert asked(url, told) == [(2.5, 2, 10), (4.5, 1, 10)]
+    with psycopg.connect(url) as connection:
+        connection.execute("DROP TABLE q")
+    restored(10, 15, (2.5, 2, False))
+    assert asked(url, told) == [(2.5, 2, 10)]
 
 
 def test_a_process_taken_for_dead_adds_nothing_twice(postgres: Server, tmp_path: Path) -> None:

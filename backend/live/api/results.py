@@ -27,6 +27,12 @@ class DownloadSerializer(Form):
 class TableSerializer(Document):
     rows = serializers.IntegerField(help_text="rows that are kept, those that changed last")
     whole = serializers.BooleanField(help_text="whether that is every row of the table")
+    batch = serializers.IntegerField(
+        help_text="behind which it is so: a subscription since the next batch goes on from there"
+    )
+    counted_from = serializers.DateTimeField(
+        allow_null=True, help_text="the event time from which on combinations are counted; null if all are"
+    )
 
 
 class QueryResultsSerializer(Document):

@@ -2358,6 +2358,13 @@ export interface components {
             seconds: number;
         };
         Table: {
+            /** @description behind which it is so: a subscription since the next batch goes on from there */
+            batch: number;
+            /**
+             * Format: date-time
+             * @description the event time from which on combinations are counted; null if all are
+             */
+            counted_from: string | null;
             /** @description rows that are kept, those that changed last */
             rows: number;
             /** @description whether that is every row of the table */

@@ -92,8 +92,10 @@ class SnapshotSink:
         if there is not None and int(there.properties.get(self._property, _NOTHING)) >= results.batch:
             return
         found = read_results(files)
-        if query in results.tables:
-            # Which change of a group is the last one.
+        keyed = results.tables.get(query)
+        if keyed is not None:
+            # Which change of a group is the last one. An output of this name does not hide that.
+            found = found.rename_columns([f"{c}_" if c == _BATCH else c for c in found.column_names])
             found = found.append_column(_BATCH, pa.repeat(pa.scalar(results.batch, pa.int64()), len(found)))
         rows = as_iceberg(found)
         table = self._fitting(named, there, rows.schema, results.batch)
@@ -103,6 +105,7 @@ class SnapshotSink:
             "millrace.batch": str(results.batch),
             "millrace.query": query,
             **({} if since is None else {"millrace.complete-since-us": str(since)}),
+            **({} if keyed is None else {"millrace.begin": str(keyed.begin)}),
         }
         with table.transaction() as transaction:
             with transaction.update_schema() as change:

@@ -131,11 +131,13 @@ class TopicSink:
         producer.begin_transaction()
         number = 0
         for file in results.files:
-            topic = self._topics.of(query_of(file))
+            topic, keyed = self._topics.of(query_of(file)), results.tables.get(query_of(file))
             for key, value in self._records(producer, topic, file, results):
                 headers: dict[str, str | bytes | None] = {
                     "millrace-id": f"{self._identity}-{results.batch}-{number}"
                 }
+                if keyed is not None:
+                    headers["millrace-begin"] = str(keyed.begin)
                 _patiently(producer, partial(producer.produce, topic, value, key, headers=headers))
                 number += 1
         document = json.dumps({"batch": results.batch, "results": number})

@@ -57,7 +57,7 @@ class WebhookSink:
         write_durably(self._record, json.dumps({"batch": results.batch}).encode())
 
     def _bodies(self, query: str, table: pa.Table, results: BatchResults) -> Iterator[bytes]:
-        parts = range(0, table.num_rows, MOST_ROWS)
+        parts, keyed = range(0, table.num_rows, MOST_ROWS), results.tables.get(query)
         for part, begin in enumerate(parts):
             head = {
                 "version": 1,
@@ -65,7 +65,7 @@ class WebhookSink:
                 "batch": results.batch,
                 "query": query,
                 "complete_since_us": results.complete_since_us.get(query),
-                **({} if query not in results.tables else {"key": results.tables[query].key}),
+                **({} if keyed is None else {"key": keyed.key, "begin": keyed.begin}),
                 "part": part,
                 "parts": len(parts),
             }

@@ -45,6 +45,17 @@ def test_an_outer_join_over_what_is_retained(as_outsider: Client, post: Post, fi
     assert rows == [("", 0.0), ("A", 20.0), ("B", 0.0), ("C", 0.0)]
 
 
+def test_groups_without_an_end_are_a_table(as_outsider: Client, post: Post, filled: None) -> None:
+    def rows(sql: str) -> list[dict[str, object]]:
+        found: list[dict[str, object]] = post(as_outsider, "/api/sql/preview/", {"sql": sql}).json()["rows"]
+        return found
+
+    busy = "SELECT origin, COUNT(*) AS n, MAX(flight) AS last FROM departures GROUP BY origin"
+    assert rows(f"{busy} HAVING COUNT(*) > 1") == [{"origin": "JFK", "n": 3, "last": "C"}]
+    assert rows("SELECT COUNT(*) AS n, SUM(wind) AS s FROM weather WHERE wind > 99") == [{"n": 0, "s": None}]
+    assert sorted(row["origin"] for row in rows("SELECT DISTINCT origin FROM departures")) == ["JFK", "LGA"]  # type: ignore[type-var]
+
+
 def test_results_over_what_is_retained_newest_first(as_outsider: Client, post: Post, filled: None) -> None:
     answer = post(as_outsider, "/api/sql/preview/", {"sql": PAIRS}).json()
     assert answer["columns"] == [

@@ -21,7 +21,8 @@ from backend.catalog.models import Query, QueryVersion
 from backend.deployments.actions import create_topology, deploy_query
 from backend.streams.models import Stream
 from jobs.protocol import appended_key, results_key
-from jobs.sinks.redis_table import CurrentTables, TableChanges
+from jobs.sinks.connector import KeyedTable, TableChanges
+from jobs.sinks.redis_table import CurrentTables
 
 TWO_WAY = """SELECT d.flight, w.wind FROM departures [RANGE 1 HOUR] AS d, weather [RANGE 1 HOUR] AS w
 WHERE d.origin = w.origin
@@ -208,10 +209,14 @@ def test_rows_of_running_groups_are_their_table(
     deploy_query(owner, query, "flights")
     url, tables = f"/api/queries/{query.pk}/results/", CurrentTables(bus, "flights", "c")
 
-    def changes(before: int, *rows: tuple[str | None, float | None, bool]) -> TableChanges:
+    def changes(before: int, *rows: tuple[str | None, float | None, bool], begin: int = 1) -> TableChanges:
         flights, winds, gone = (list(column) for column in zip(*rows, strict=True))
         part = pa.table({"flight": flights, "wind": winds, "delay": [None] * len(rows), "_deleted": gone})
-        return TableChanges((part,), ("flight",), 1, before, before + len(rows))
+        return TableChanges((part,), KeyedTable(("flight",), begin, before + len(rows)), before)
+
+    def table(**limit: int) -> dict[str, Any]:
+        found: dict[str, Any] = as_owner.get(url, limit).json()["table"]
+        return found
 
     first = changes(0, ("UA1", 1.0, False), (None, 2.0, False), ("UA2", 3.0, False))
     tables.change(1, "windy", first)
@@ -222,19 +227,23 @@ def test_rows_of_running_groups_are_their_table(
         {"flight": "UA1", "wind": 9.0, "delay": None},
         {"flight": None, "wind": 2.0, "delay": None},
     ]
-    assert (found["batches"], found["table"]) == ([2, 1], {"rows": 2, "whole": True})
-    assert as_owner.get(url, {"limit": 1}).json()["table"] == {"rows": 2, "whole": True}
+    assert found["batches"] == [2, 1]
+    assert table() == {"rows": 2, "whole": True, "batch": 2, "counted_from": None}
+    assert table(limit=1)["rows"] == 2
     told = as_owner.get(f"{url}download/").content.decode().splitlines()
     assert told == ["flight,wind,delay", ",2.0,", "UA1,9.0,"]
     # Of a batch that never arrived nothing is known, until a job starts and tells all of it.
     tables.change(4, "windy", changes(8, ("UA5", 5.0, False)))
-    assert as_owner.get(url).json()["table"] == {"rows": 3, "whole": False}
-    all_rows = replace(changes(9, ("UA7", 7.0, False)), before=9, behind=9, is_all=True)
+    assert table() == {"rows": 3, "whole": False, "batch": 4, "counted_from": None}
+    all_rows = replace(changes(8, ("UA7", 7.0, False)), is_all=True, counted_from_us=1_500_000)
     tables.change(4, "windy", all_rows)
-    assert as_owner.get(url).json()["table"] == {"rows": 1, "whole": True}
-    # Groups that begin anew leave nothing of those before.
-    tables.change(6, "windy", replace(changes(0, ("UA8", 8.0, False)), begin=6))
+    assert table() == {"rows": 1, "whole": True, "batch": 4, "counted_from": "1970-01-01T00:00:01.500000Z"}
+    # Groups that begin anew leave nothing of those before, also while nothing is found.
+    tables.change(6, "windy", TableChanges((), KeyedTable(("flight",), 6, 0), 0))
+    assert (as_owner.get(url).json()["rows"], table()["whole"]) == ([], True)
+    tables.change(7, "windy", changes(0, ("UA8", 8.0, False), begin=6))
     assert [row["flight"] for row in as_owner.get(url).json()["rows"]] == ["UA8"]
+    assert table() == {"rows": 1, "whole": True, "batch": 7, "counted_from": None}
     tables.forget("windy")
     assert as_owner.get(url).json()["table"] is None
 

@@ -173,6 +173,23 @@ def test_decimals_are_joined_summed_and_turned_away(tmp_path: Path) -> None:
     )
 
 
+def test_groups_without_an_end_come_to_their_table(folder: Path) -> None:
+    text = "SELECT d.origin, COUNT(*) AS n FROM departures AS d GROUP BY d.origin HAVING COUNT(*) < 2"
+    (folder / "queries/seldom.sql").write_text(text)
+    given = "".join(
+        f"      - {{at: 2013-01-01 10:0{minute}, origin: {origin}}}\n"
+        for minute, origin in enumerate(("EWR", "JFK", "EWR", "LGA", "LGA"))
+    )
+    case = f"seen once:\n  given:\n    departures:\n{given}  expect: [{{origin: JFK, n: 1}}]\n"
+    (folder / "queries/seldom.test.yaml").write_text(case)
+    assert [(one.case, one.difference, one.ways) for one in verdicts(folder, "seldom")] == [
+        ("seen once", None, 11)
+    ]
+    (folder / "queries/seldom.test.yaml").write_text(case.replace("n: 1", "n: 2"))
+    (wrong,) = verdicts(folder, "seldom")
+    assert wrong.difference is not None
+
+
 def test_a_wrong_expectation_names_the_first_difference(folder: Path) -> None:
     test = folder / "queries/windy.test.yaml"
     test.write_text(test.read_text().replace("wind: 30.5}\n", "wind: 31}\n", 9).replace("31", "30.5", 1))

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QueryDocument, QueryResults } from "../../api/documents";
 import { answered, at, client } from "../../api/request";
+import { instant } from "../../format/quantities";
 import { ResultChartPane } from "../../results/ResultChartPane";
 import { ImpactFacts } from "../../ui/dialog/ImpactFacts";
 import { Loading } from "../../ui/Loading";
@@ -96,11 +97,14 @@ function Results({ query }: { query: QueryDocument }): JSX.Element {
 /** What the rows are: newest results, or the table of running groups. */
 function orderOf(results: QueryResults | null): string {
   if (results === null || results.table === null) return "Newest first";
-  const { rows, whole } = results.table;
+  const { rows, whole, counted_from: from } = results.table;
   const count = rows === 1 ? "1 row" : `${rows} rows`;
-  return whole
+  const table = whole
     ? `Current table: ${count}, what changed last first`
     : `Current table: the ${count} that changed last; there are more`;
+  return from === null
+    ? table
+    : `${table}. Counted from ${instant(from)} UTC on, as older tuples came before it`;
 }
 
 function Reach({ query }: { query: QueryDocument }): JSX.Element {
