@@ -1,1 +1,1 @@
-"""Groups of event-time buckets: states of aggregates, merged until all is final."""
+"""Groups: states of aggregates, merged until their bucket is over, or for ever."""

@@ -19,6 +19,11 @@ class Topics:
     """The topics' name; `{query}` in it stands for the query's."""
     format: Literal["json", "avro"] = "json"
 
+    @property
+    def has_own(self) -> bool:
+        """True if every query has a topic of its own."""
+        return "{query}" in self.pattern
+
     def of(self, query: str) -> str:
         """The topic of a query, which no other query has.
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
 
 from jobs.sinks.avro import avro_schema, to_avro
 from jobs.sinks.connector import BatchResults, query_of
@@ -30,6 +30,7 @@ from jobs.sources.kafka.cluster import Cluster
 from optimizer.physical.groups import DELETED
 
 _PATIENCE_S = 60.0
+_POLICY = "cleanup.policy"
 _FENCED = (
     KafkaError._FENCED,
     KafkaError.INVALID_PRODUCER_EPOCH,
@@ -59,7 +60,8 @@ class TopicSink:
         self._cluster = cluster
         self._topics = topics
         self._identity = identity
-        self._known: set[str] = set()
+        self._known: set[tuple[str, bool]] = set()
+        """Topics that are there, and whether all records have the key of a group."""
         self._producer: Producer | None = None
 
     @_away()
@@ -124,20 +126,24 @@ class TopicSink:
         """One transaction: the batch's results, and that they are there."""
         producer = self._producer
         assert producer is not None, "connected before anything is published"
-        topics = {self._topics.of(query_of(file)) for file in results.files}
-        compacted = {self._topics.of(query) for query in results.tables}
-        for topic in topics - self._known:
-            self._make_topic(topic, -1, {"cleanup.policy": "compact"} if topic in compacted else {})
+        topics = {
+            (self._topics.of(query), query in results.tables and self._topics.has_own)
+            for query in results.by_query()
+        }
+        for topic, keyed in topics - self._known:
+            self._make_topic(topic, -1, {_POLICY: "compact"} if keyed else {})
+            if not keyed:
+                self._check_keeps_all(topic)
         producer.begin_transaction()
         number = 0
         for file in results.files:
-            topic, keyed = self._topics.of(query_of(file)), results.tables.get(query_of(file))
+            topic, table = self._topics.of(query_of(file)), results.tables.get(query_of(file))
             for key, value in self._records(producer, topic, file, results):
                 headers: dict[str, str | bytes | None] = {
                     "millrace-id": f"{self._identity}-{results.batch}-{number}"
                 }
-                if keyed is not None:
-                    headers["millrace-begin"] = str(keyed.begin)
+                if table is not None:
+                    headers["millrace-begin"] = str(table.begin)
                 _patiently(producer, partial(producer.produce, topic, value, key, headers=headers))
                 number += 1
         document = json.dumps({"batch": results.batch, "results": number})
@@ -168,7 +174,7 @@ class TopicSink:
             yield from to_json(table)
             return
         schema = avro_schema(table.schema, query_of(file))
-        if topic not in self._known:
+        if topic not in {name for name, _ in self._known}:
             producer.produce(COMMITS, json.dumps(schema), f"schema/{topic}", partition=0)
         yield from to_avro(table, schema)
 
@@ -185,6 +191,21 @@ class TopicSink:
             except KafkaException as refusal:
                 if refusal.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise
+
+    def _check_keeps_all(self, name: str) -> None:
+        """Raise `Away` of a compacted topic, which takes no records without a key."""
+        resource = ConfigResource(ConfigResource.Type.TOPIC, name)
+        admin = AdminClient(self._cluster.client())
+        asked = admin.describe_configs([resource], request_timeout=_PATIENCE_S)
+        try:
+            policy = str(asked[resource].result()[_POLICY].value)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                # We may not ask. The broker refuses the first record itself then.
+                return
+            raise
+        if "compact" in policy:
+            raise Away(f"topic {name} is compacted, expected {_POLICY}=delete for results that stay")
 
 
 def _keys(table: pa.Table, key: Sequence[str]) -> list[str]:

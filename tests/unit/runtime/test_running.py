@@ -201,3 +201,20 @@ def test_what_waits_is_counted_once_it_is_final(tmp_path: Path) -> None:
     topology.feed({}, ended=["a", "b"])
     topology.feed({})
     assert table(topology, "q0") == reference(text, seen)
+
+
+def test_late_tuples_count_where_their_stream_joins_them(tmp_path: Path) -> None:
+    streams = [Stream("a", _COLUMNS, "at", timedelta(0), "join"), Stream("b", _COLUMNS, "at", timedelta(0))]
+    catalog = Catalog.of(streams)
+    # Results of the last one say which of them are late.
+    texts = {
+        "a": "SELECT COUNT(*) AS n FROM a",
+        "b": "SELECT COUNT(*) AS n FROM b",
+        "each": "SELECT k FROM a",
+    }
+    queries = [parse_query(text, name, catalog) for name, text in texts.items()]
+    topology = Topology(plan(queries, catalog, method="flat", tasks=2).graph, tmp_path)
+    for second in (9, 1, 5, 9):
+        topology.feed({name: _some((second, 1)) for name in "ab"})
+    assert table(topology, "a") == Counter({("4",): 1})
+    assert table(topology, "b") == Counter({("2",): 1})
