@@ -112,6 +112,23 @@ def test_a_query_is_verified_until_the_newest_event_time_that_was_found_equal(
     assert until() is None, "its newest result is missing"
 
 
+def test_groups_without_an_end_say_why_they_are_not_checked(
+    streams: dict[str, Stream], owner: User, bus: redis.Redis, checked: Callable[[], Check | None]
+) -> None:
+    text = "SELECT origin, COUNT(*) AS n FROM departures GROUP BY origin"
+    add_version(owner, Query.objects.get(name="pairs"), text)
+    deploy_query(owner, Query.objects.get(name="pairs"), "flights")
+    assert revisions.plan_newest(Topology.objects.get().pk)
+    job = ToldJob(bus, Plan.objects.latest("pk").plan_id, "pairs", ("departures",))
+    job.batch({"departures": [flight(0, "A")]}, [{"origin": "JFK", "n": 1, "_deleted": False}])
+    made = checked()
+    assert made is not None
+    assert made.verdict == Verdict.UNCHECKED
+    assert made.reason.startswith(
+        "rows of groups without an end follow from all that came since they are there"
+    )
+
+
 @pytest.mark.parametrize(
     ("published", "missing", "extra"),
     [
