@@ -122,9 +122,7 @@ class Reader:
 
     def _grouped(self, select: exp.Select) -> tuple[Grouping | None, list[Output]]:
         """The groups of SELECT, and its outputs over them; None with an error."""
-        own = frozenset().union(*(source.inputs for source in self._scope.sources))
-        # What an as-of join finds is never the newest of a combination, and may be of any age.
-        times = {alias: time for alias, time in self._times.items() if alias in own - self._found}
+        times = self._own_times
         if self._scope.broken and not times:
             return None, []  # What is wrong in FROM was told.
         translator = GroupTranslator(self._scope, self._registered.functions, times)
@@ -138,10 +136,19 @@ class Reader:
 
     def _counted_by(self, query: Query) -> Expression:
         """The event time that decides whether running groups count a combination."""
-        times = [time for alias, time in sorted(self._times.items()) if alias not in self._found]
+        times = [time for _, time in sorted(self._own_times.items())]
         kept = () if self.waiting else with_retentions(query, self._catalog).inputs
         endless = any(not item.window.is_bounded for item in kept)
         return times[0] if len(times) == 1 else call("least" if endless else "greatest", *times)
+
+    @property
+    def _own_times(self) -> dict[str, Column]:
+        """By alias the event times that make a combination newer: of this SELECT, not of its subqueries.
+
+        What an as-of join finds is never the newest of a combination, and may be of any age.
+        """
+        own = frozenset().union(*(source.inputs for source in self._scope.sources))
+        return {alias: time for alias, time in self._times.items() if alias in own - self._found}
 
     @property
     def _catalog(self) -> Catalog:

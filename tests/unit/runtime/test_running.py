@@ -187,11 +187,18 @@ def test_a_new_query_counts_what_came_behind_all_before(tmp_path: Path, text: st
         assert table(topology, "q1") == reference(text, seen, f"epoch_us({counted}) >= {since}")
 
 
-def test_what_waits_is_counted_once_it_is_final(tmp_path: Path) -> None:
-    text = (
-        "SELECT b.k, COUNT(*) AS n FROM a [RANGE 3 SECONDS] LEFT JOIN b [RANGE 3 SECONDS] ON a.k = b.k "
-        "GROUP BY b.k"
-    )
+WAITING = (
+    "SELECT b.k, COUNT(*) AS n FROM a [RANGE 3 SECONDS] LEFT JOIN b [RANGE 3 SECONDS] ON a.k = b.k "
+    "GROUP BY b.k",
+    "SELECT a.k, COUNT(*) AS n FROM a WHERE EXISTS (SELECT 1 FROM b [RANGE 3 SECONDS] WHERE a.k = b.k "
+    "AND b.at <= a.at + INTERVAL 2 SECONDS) GROUP BY a.k",
+    "SELECT COUNT(*) AS n, MAX(a.k) AS k FROM a WHERE NOT EXISTS (SELECT 1 FROM b [RANGE 3 SECONDS] "
+    "WHERE a.k = b.k AND b.at <= a.at + INTERVAL 2 SECONDS)",
+)
+
+
+@pytest.mark.parametrize("text", WAITING)
+def test_what_waits_is_counted_once_it_is_final(tmp_path: Path, text: str) -> None:
     chance, seen = random.Random(3), {name: _SCHEMA.empty_table() for name in "ab"}
     topology = Topology(_graph(text, tasks=2), tmp_path)
     for batch in range(8):
