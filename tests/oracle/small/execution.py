@@ -143,7 +143,9 @@ def answer(
     accepted: dict[str, list[Arrival]] = {name: [] for name in workload.streams}
     newest: dict[str, int] = {}
     begins = dict.fromkeys(used, 0)
-    at_once = [query.name for query in workload.queries if waits_for_nothing(query)]
+    # A key that is an event time is a bucket, whose groups wait for its end.
+    running = {hold.query for hold in graph.holds if hold.is_running}
+    at_once = [q.name for q in workload.queries if q.name in running and waits_for_nothing(q)]
     commits: list[tuple[Mapping[str, Sequence[Arrival]], Mapping[str, pl.DataFrame]]] = []
     begin = late = 0
     with limits(setup.few):

@@ -79,7 +79,9 @@ class Grouped:
                 yield replace(self, keys=(*self.keys[:n], *self.keys[n + 1 :]), first=None, beside=None)
         for n in range(len(self.aggregates) if self.keys or not self.running else 0):
             fewer = (*self.aggregates[:n], *self.aggregates[n + 1 :])
-            yield replace(self, aggregates=fewer, first=None, beside=None)
+            # SELECT DISTINCT has no HAVING.
+            having, at_most = (self.having, self.at_most) if fewer else (False, None)
+            yield replace(self, aggregates=fewer, having=having, at_most=at_most, first=None, beside=None)
         if self.having:
             yield replace(self, having=False)
         if self.at_most is not None:

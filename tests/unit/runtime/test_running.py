@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -225,3 +226,50 @@ def test_late_tuples_count_where_their_stream_joins_them(tmp_path: Path) -> None
         topology.feed({name: _some((second, 1)) for name in "ab"})
     assert table(topology, "a") == Counter({("4",): 1})
     assert table(topology, "b") == Counter({("2",): 1})
+
+
+PAID = (
+    "SELECT price, COUNT(*) AS n, SUM(most) AS s FROM paid GROUP BY price HAVING COUNT(*) < 9",
+    "SELECT SUM(price) AS s, SUM(most) AS t, MIN(price) AS least, MAX(most) AS most, "
+    "COUNT(DISTINCT price) AS several, SUM(price) FILTER (WHERE price > 0.1) AS more FROM paid",
+    "SELECT DISTINCT price, most FROM paid",
+)
+
+
+def test_decimals_are_counted_exactly(tmp_path: Path) -> None:
+    chance = random.Random(4)
+    kinds = {"price": (6, 2), "most": (38, 4)}
+    columns = (
+        ("at", ColumnType.TIMESTAMP),
+        *((name, ColumnType.decimal(*kind)) for name, kind in kinds.items()),
+    )
+    catalog = Catalog.of([Stream("paid", columns, "at", timedelta(seconds=20))])
+    schema = pa.schema([_SCHEMA.field("at"), *((name, pa.decimal128(*kind)) for name, kind in kinds.items())])
+    seen = schema.empty_table()
+
+    def graph(tasks: int) -> PhysicalGraph:
+        queries = [parse_query(text, f"q{number}", catalog) for number, text in enumerate(PAID)]
+        return plan(queries, catalog, method="flat", tasks=tasks).graph
+
+    policy = CompactionPolicy(fan=2, smallest_rows=8)
+    topology = Topology(graph(3), tmp_path, policy)
+    for batch, tasks in enumerate((3, 2, 2, 3, 1, 2, 2, 3)):
+        topology.change(graph(tasks))
+        rows = [
+            {
+                "at": _NOON + timedelta(seconds=batch),
+                "price": chance.choice((Decimal("0.10"), Decimal("0.20"), Decimal("9999.99"), None)),
+                "most": Decimal(chance.randrange(10**12)).scaleb(-4),
+            }
+            for _ in range(chance.randrange(9))
+        ]
+        fed = pa.Table.from_pylist(rows, schema=schema)
+        topology.feed({"paid": fed})
+        seen = pa.concat_tables([seen, fed])
+        for number, text in enumerate(PAID):
+            with duckdb.connect() as connection:
+                connection.execute("SET TimeZone = 'UTC'")
+                connection.register("paid", seen)
+                asked = to_duckdb(parse_query(text, "q", catalog), catalog)
+                expected = _bag(pl.DataFrame(pl.from_arrow(connection.sql(asked).to_arrow_table())))
+            assert table(topology, f"q{number}") == expected, (batch, text)

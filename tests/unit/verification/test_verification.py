@@ -114,7 +114,7 @@ def test_green_means_every_way_and_every_kill(folder: Path) -> None:
 
 
 def test_decimals_are_joined_summed_and_turned_away(tmp_path: Path) -> None:
-    """In buckets, sessions, as-of joins and keys of two scales; a product beyond 38 digits is NULL."""
+    """In groups of every kind, as-of joins and keys of two scales; a product beyond 38 digits is NULL."""
     (tmp_path / "queries").mkdir()
     (tmp_path / "streams.yaml").write_text(
         "streams:\n  o: {event_time: at, columns: {at: timestamp, id: int, price: 'decimal(12,2)'}}\n"
@@ -140,6 +140,7 @@ def test_decimals_are_joined_summed_and_turned_away(tmp_path: Path) -> None:
             f"SELECT TUMBLE(o.at, INTERVAL 1 HOUR) AS b, {summed} FROM o GROUP BY b",
             f"[{{b: {ten}, {row}}}, {{b: {four}}}]",
         ),
+        "running": (f"SELECT {summed} FROM o", f"[{{{row}}}]"),
         "session": (
             f"SELECT SESSION(o.at, INTERVAL 10 MINUTES) AS b, {summed} FROM o GROUP BY b",
             f"[{{b: {ten}, {row}}}, {{b: {four}}}]",
