@@ -143,9 +143,10 @@ class Reader:
 
     @property
     def _own_times(self) -> dict[str, Column]:
-        """By alias the event times that make a combination newer: of this SELECT, not of its subqueries.
+        """By alias the event times that make a combination newer.
 
-        What an as-of join finds is never the newest of a combination, and may be of any age.
+        They are of this SELECT, not of its subqueries. What an as-of join finds is never the newest of a
+        combination, and may be of any age.
         """
         own = frozenset().union(*(source.inputs for source in self._scope.sources))
         return {alias: time for alias, time in self._times.items() if alias in own - self._found}
