@@ -169,3 +169,27 @@ def test_a_query_changes_and_goes_back(page: Page) -> None:
     page.get_by_role("button", name=f"Revert to v{version}", exact=True).click()
     expect(page.get_by_text(f"Version {version + 2} has the older text.")).to_be_visible()
     expect(page.locator(".sql-host .cm-content")).not_to_contain_text("-- changed")
+
+
+def test_the_palette_acts_and_asks(page: Page) -> None:
+    page.goto("/queries/")
+    expect(page.locator("[data-island]")).not_to_be_empty()
+    page.keyboard.press("ControlOrMeta+k")
+    palette = page.get_by_role("dialog", name="Find anything")
+    palette.get_by_role("combobox").fill("dark th")
+    expect(palette.get_by_role("option").first).to_have_text("action Dark theme")
+    page.keyboard.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.get_by_role("button", name="Dark theme")).to_be_visible()
+    page.keyboard.press("ControlOrMeta+k")
+    palette.get_by_role("combobox").fill("stop flights")
+    expect(palette.get_by_role("option").first).to_have_text("action Stop flights…", timeout=SLOW_MS)
+    page.keyboard.press("Enter")
+    asked = page.get_by_role("dialog", name="Stop flights?")
+    expect(asked).to_be_visible(timeout=SLOW_MS)
+    page.keyboard.press("Escape")
+    expect(asked).to_be_hidden()
+    # Nobody is asked again who reloads the page.
+    page.reload()
+    expect(page.get_by_role("button", name="Stop…")).to_be_visible(timeout=SLOW_MS)
+    expect(asked).to_be_hidden()

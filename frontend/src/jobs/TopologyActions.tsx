@@ -11,15 +11,23 @@ interface Props {
   readonly topology: TopologyDocument;
   readonly operator: boolean;
   readonly onDone: () => void;
+  /** What is asked at once, as if its button had been pressed. */
+  readonly ask?: string | null;
+}
+
+type Question = "stop" | "restart" | null;
+
+function questionOf(text: string | null): Question {
+  return text === "stop" || text === "restart" ? text : null;
 }
 
 /** Start, stop, restart and plan again, as far as the state and the person's rights allow. */
-export function TopologyActions({ topology, operator, onDone }: Props): JSX.Element {
+export function TopologyActions({ topology, operator, onDone, ask = null }: Props): JSX.Element {
   const { busy, problem, send } = useRequest();
-  const [asking, setAsking] = useState<"stop" | "restart" | null>(null);
+  const alive = topology.state !== "stopped" && topology.state !== "failed";
+  const [asking, setAsking] = useState(() => (operator && alive ? questionOf(ask) : null));
   const where = at({ name: topology.name });
   const run = (call: Promise<Reply<unknown>>): void => send(answered(call), onDone);
-  const alive = topology.state !== "stopped" && topology.state !== "failed";
   const why = operator ? undefined : "Only operators may do this.";
   const off = busy || !operator;
   return (

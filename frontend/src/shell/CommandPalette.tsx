@@ -3,6 +3,8 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { answered, at, client, explainError, Refusal } from "../api/request";
 import { parseGraph } from "../plan/physicalGraph";
 import { ProblemLine } from "../ui/ProblemLine";
+import { ownActions, topologyActions } from "./actions";
+import { topologyPage } from "./addresses";
 import { bestEntries, type Entry } from "./match";
 
 /** An event on `window` that opens the palette. */
@@ -15,6 +17,8 @@ const PAGES: readonly Entry[] = [
   { kind: "page", name: "Topologies", href: "/topologies/" },
   { kind: "page", name: "Streams", href: "/streams/" },
   { kind: "page", name: "Jobs", href: "/jobs/" },
+  { kind: "page", name: "Alerts", href: "/alerts/" },
+  { kind: "page", name: "Tokens", href: "/tokens/" },
 ];
 
 const NEW_QUERY: Entry = { kind: "page", name: "New query", href: "/queries/new/" };
@@ -25,7 +29,7 @@ async function storesOf(topology: string): Promise<Entry[]> {
     return parseGraph(plan.graph).stores.map((store) => ({
       kind: "store",
       name: store.label,
-      href: `/topologies/${encodeURIComponent(topology)}/#${encodeURIComponent(store.id)}`,
+      href: `${topologyPage(topology)}#${encodeURIComponent(store.id)}`,
     }));
   } catch (error) {
     // A topology without a plan has no stores.
@@ -34,7 +38,7 @@ async function storesOf(topology: string): Promise<Entry[]> {
   }
 }
 
-async function loadEntries(): Promise<Entry[]> {
+async function loadEntries(operator: boolean): Promise<Entry[]> {
   const [queries, topologies, streams] = await Promise.all([
     answered(client.GET("/api/queries/")),
     answered(client.GET("/api/topologies/")),
@@ -43,13 +47,7 @@ async function loadEntries(): Promise<Entry[]> {
   const stores = await Promise.all(topologies.map((topology) => storesOf(topology.name)));
   return [
     ...queries.map((query): Entry => ({ kind: "query", name: query.name, href: `/queries/${query.id}/` })),
-    ...topologies.map(
-      (topology): Entry => ({
-        kind: "topology",
-        name: topology.name,
-        href: `/topologies/${encodeURIComponent(topology.name)}/`,
-      }),
-    ),
+    ...topologies.map(({ name }): Entry => ({ kind: "topology", name, href: topologyPage(name) })),
     ...streams.map(
       (stream): Entry => ({
         kind: "stream",
@@ -58,18 +56,26 @@ async function loadEntries(): Promise<Entry[]> {
       }),
     ),
     ...stores.flat(),
+    ...(operator ? topologyActions(topologies) : []),
   ];
 }
 
 /**
- * Ctrl-K: jump to any query, stream, topology, store or page by a few letters of its name.
+ * Ctrl-K: jump to any query, stream, topology, store or page, or do something, by a few letters of its name.
  *
  * @param writer whether a new query is among the places: viewers could not save one
+ * @param operator whether topologies may be started, stopped and planned again
  */
-export function CommandPalette({ writer }: { writer: boolean }): JSX.Element | null {
+export function CommandPalette({
+  writer,
+  operator,
+}: {
+  writer: boolean;
+  operator: boolean;
+}): JSX.Element | null {
   const [open, setOpen] = useState(false);
   const [text, setText] = useState("");
-  const pages = writer ? [NEW_QUERY, ...PAGES] : PAGES;
+  const pages = [...(writer ? [NEW_QUERY, ...PAGES] : PAGES), ...ownActions()];
   const [entries, setEntries] = useState<readonly Entry[]>(pages);
   const [place, setPlace] = useState(0);
   const [problem, setProblem] = useState<string | null>(null);
@@ -104,7 +110,7 @@ export function CommandPalette({ writer }: { writer: boolean }): JSX.Element | n
   useEffect(() => {
     if (!open) return;
     input.current?.focus();
-    loadEntries().then(
+    loadEntries(operator).then(
       (found) => {
         setEntries([...found, ...pages]);
         setProblem(null);
@@ -115,16 +121,22 @@ export function CommandPalette({ writer }: { writer: boolean }): JSX.Element | n
   const found = useMemo(() => bestEntries(entries, text, 12), [entries, text]);
   if (!open) return null;
 
+  const choose = ({ href, act }: Entry): void => {
+    const leave = (): void => {
+      close();
+      if (href !== null) window.location.assign(href);
+    };
+    // What fails is told here, where it was asked for.
+    if (act === undefined) leave();
+    else act().then(leave, (error: unknown) => setProblem(explainError(error)));
+  };
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === "Escape") close();
     else if (event.key === "ArrowDown") setPlace(Math.min(place + 1, found.length - 1));
     else if (event.key === "ArrowUp") setPlace(Math.max(place - 1, 0));
     else if (event.key === "Enter") {
       const chosen = found[place];
-      if (chosen !== undefined) {
-        setOpen(false);
-        window.location.assign(chosen.href);
-      }
+      if (chosen !== undefined) choose(chosen);
     } else if (event.key !== "Tab") return;
     event.preventDefault();
   };
@@ -139,8 +151,8 @@ export function CommandPalette({ writer }: { writer: boolean }): JSX.Element | n
           aria-expanded="true"
           aria-controls="palette-list"
           aria-activedescendant={found[place] === undefined ? undefined : `palette-${place}`}
-          aria-label="Name of a query, stream, topology or store"
-          placeholder="Query, stream, topology, store…"
+          aria-label="Name of a query, stream, topology, store or action"
+          placeholder="Query, stream, topology, store, action…"
           value={text}
           onInput={(event) => {
             setText(event.currentTarget.value);
@@ -151,14 +163,21 @@ export function CommandPalette({ writer }: { writer: boolean }): JSX.Element | n
         <div id="palette-list" class="palette-list" role="listbox" aria-label="Places">
           {found.map((entry, i) => (
             <a
-              key={`${entry.kind} ${entry.href}`}
+              key={`${entry.kind} ${entry.name} ${entry.href}`}
               id={`palette-${i}`}
               role="option"
               aria-selected={i === place}
-              href={entry.href}
+              href={entry.href ?? "#"}
               tabIndex={-1}
               onMouseEnter={() => setPlace(i)}
-              onClick={() => setOpen(false)}
+              onClick={(event) => {
+                if (entry.act === undefined) {
+                  setOpen(false);
+                  return;
+                }
+                event.preventDefault();
+                choose(entry);
+              }}
             >
               <span class="palette-kind">{entry.kind}</span> {entry.name}
             </a>

@@ -1,18 +1,18 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { OPEN_PALETTE } from "./CommandPalette";
-import { applyTheme, chosenTheme, nextTheme } from "./theme";
+import { applyTheme, chosenTheme, nextTheme, THEME_CHOSEN } from "./theme";
 
 const SIGNS = { system: "◐", light: "○", dark: "●" } as const;
 
 /** The foot of the rail: find anything, and light or dark. */
 export function ThemeToggle(): JSX.Element {
   const [theme, setTheme] = useState(chosenTheme);
-  const turn = (): void => {
-    const next = nextTheme(theme);
-    applyTheme(next);
-    setTheme(next);
-  };
+  useEffect(() => {
+    const show = (): void => setTheme(chosenTheme());
+    window.addEventListener(THEME_CHOSEN, show);
+    return () => window.removeEventListener(THEME_CHOSEN, show);
+  }, []);
   return (
     <div class="rail-foot">
       <button
@@ -27,7 +27,7 @@ export function ThemeToggle(): JSX.Element {
       <button
         type="button"
         class="rail-button"
-        onClick={turn}
+        onClick={() => applyTheme(nextTheme(theme))}
         title="Change between the system's, a light and a dark theme"
       >
         <span aria-hidden="true">{SIGNS[theme]}</span>{" "}

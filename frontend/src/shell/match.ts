@@ -1,8 +1,10 @@
 /** Finding an entry of the palette by a few of its letters. */
 export interface Entry {
-  readonly kind: "query" | "topology" | "stream" | "store" | "page";
+  readonly kind: "query" | "topology" | "stream" | "store" | "page" | "action";
   readonly name: string;
-  readonly href: string;
+  /** Where it leads, once `act` is done; null to stay. */
+  readonly href: string | null;
+  readonly act?: () => Promise<unknown>;
 }
 
 /**

@@ -31,5 +31,6 @@ export function mountShell(me: IslandProps["me"]): void {
   markCurrentPage();
   if (document.querySelector("nav.rail") === null) return;
   render(h(ThemeToggle, {}), place("nav.rail", "theme-toggle"));
-  render(h(CommandPalette, { writer: me.role !== "viewer" }), place("body", "command-palette"));
+  const operator = me.role === "operator" || me.role === "admin";
+  render(h(CommandPalette, { writer: me.role !== "viewer", operator }), place("body", "command-palette"));
 }

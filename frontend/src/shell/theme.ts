@@ -8,6 +8,9 @@ export function chosenTheme(): Theme {
   return stored === "light" || stored === "dark" ? stored : "system";
 }
 
+/** An event on `window`: another theme was chosen. */
+export const THEME_CHOSEN = "millrace:theme";
+
 export function applyTheme(theme: Theme): void {
   if (theme === "system") {
     localStorage.removeItem(KEY);
@@ -16,6 +19,7 @@ export function applyTheme(theme: Theme): void {
     localStorage.setItem(KEY, theme);
     document.documentElement.dataset.theme = theme;
   }
+  window.dispatchEvent(new Event(THEME_CHOSEN));
 }
 
 export function nextTheme(theme: Theme): Theme {

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { answered, at, client } from "../api/request";
 import type { StreamColour } from "../colour/streams";
 import { TopologyActions } from "../jobs/TopologyActions";
@@ -51,6 +51,10 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
   const { snapshot } = live;
   const [askedTab, setTab] = useAddress("tab");
   const [askedView, setView] = useAddress("view");
+  const [ask, setAsk] = useAddress("ask");
+  const [question] = useState(ask);
+  // It is asked once: whoever reloads the page or passes its address on does not mean it.
+  useEffect(() => setAsk(null), []);
   const [tab, view] = [tabOf(askedTab), viewOf(askedView)];
   const runningId = snapshot?.plan_id ?? topology.value?.plan_id ?? null;
   const shown = useShownPlan(name, live, runningId, tab === "Receipt" || view === "beside");
@@ -78,7 +82,12 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
         topology={topology.value}
         actions={
           topology.value !== null && (
-            <TopologyActions topology={topology.value} operator={operator} onDone={topology.reload} />
+            <TopologyActions
+              topology={topology.value}
+              operator={operator}
+              onDone={topology.reload}
+              ask={question}
+            />
           )
         }
       />
