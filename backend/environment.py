@@ -17,6 +17,9 @@ MILLRACE_RATE_SIGN_IN       passwords that one address may try, right or wrong (
                             64 bits counts as one address
 MILLRACE_TRUSTED_PROXIES    addresses and networks of proxies, comma-separated (none): who asked, and whether
                             over TLS, is read from X-Forwarded-For and -Proto if they connect, else not
+MILLRACE_PRIVATE            1: what a team has is read by its members and admins alone, and what no team has
+                            by its owner, but for teams that are made open (0: everybody reads everything, but
+                            of teams that are made private)
 MILLRACE_LISTENERS_ACCOUNT  live connections of pages that one account may have to one web process (20)
 MILLRACE_LISTENERS          and all accounts together (1000)
 MILLRACE_LOGIN_FAILURES     wrong passwords for one account from one address until both wait (10)
@@ -213,6 +216,7 @@ MILLRACE_WEBHOOK_PRIVATE = os.environ.get("MILLRACE_WEBHOOK_PRIVATE") == "1"
 MILLRACE_WEBHOOK_CA = os.environ.get("MILLRACE_WEBHOOK_CA", "")
 MILLRACE_EMAIL = os.environ.get("MILLRACE_EMAIL", "")
 MILLRACE_EMAIL_FROM = os.environ.get("MILLRACE_EMAIL_FROM", "millrace@localhost")
+MILLRACE_PRIVATE = os.environ.get("MILLRACE_PRIVATE") == "1"
 MILLRACE_DEMO = os.environ.get("MILLRACE_DEMO") == "1"
 DEFAULT_DEMO_PASSWORD = "millrace"
 MILLRACE_DEMO_PASSWORD = os.environ.get("MILLRACE_DEMO_PASSWORD", DEFAULT_DEMO_PASSWORD)

@@ -12,6 +12,8 @@ class Team(models.Model):
 
     name = models.CharField(max_length=63, unique=True)
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="teams", blank=True)
+    private = models.BooleanField(null=True, blank=True)
+    """Whether only members and admins read what it has; None: as everywhere else (MILLRACE_PRIVATE)."""
     # What one query of the team may cost; None is what the installation allows, see backend.environment.
     max_state_tuples = models.FloatField(null=True, blank=True, validators=[MinValueValidator(1.0)])
     """Tuples kept, as estimated at deployment."""

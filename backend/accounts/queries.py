@@ -1,14 +1,13 @@
 """What an account may do.
 
     role      groups                    may
-    viewer    viewers                   read everything
+    viewer    viewers                   read
     author    authors, or no group      also write queries and streams; change, fill and deploy their
                                         own and their teams'
     operator  operators                 also start, stop and plan topologies; change everybody's
     admin     admins, and superusers    also make teams and give roles (Django's admin)
 
-An account's role is the highest of its groups'. Everybody who is signed in reads everything: a plan
-shows every query that it answers, so hiding one query would hide its topology.
+An account's role is the highest of its groups'. What it may read says `backend.accounts.reading`.
 """
 
 from __future__ import annotations

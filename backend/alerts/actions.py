@@ -16,7 +16,7 @@ from backend.alerts import tasks, webhooks
 from backend.alerts.models import Alert, AlertRule, Channel, Delivery, Kind
 from backend.errors import Conflict, InputErrors
 from backend.streams.actions import team_to_give
-from backend.topologies.models import Topology
+from backend.topologies.queries import topologies
 from jobs.protocol.webhooks import NotAllowed
 from optimizer.algebra.errors import InputError, Place
 
@@ -100,7 +100,7 @@ def _write(account: User, rule: AlertRule, spec: RuleSpec) -> None:
     spec.check()
     topology = None
     if spec.topology is not None:
-        topology = Topology.objects.filter(name=spec.topology).first()
+        topology = topologies(account).filter(name=spec.topology).first()
         if topology is None:
             raise Conflict("no-such-topology", f"there is no topology {spec.topology}")
     present = None if rule.team is None else rule.team.name

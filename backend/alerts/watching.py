@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
+from backend.accounts.reading import reads_everything
 from backend.alerts.conditions import Limits, Observed, conditions
 from backend.alerts.models import Alert, AlertRule, Delivery
 from backend.live.lag import waiting_since
@@ -14,6 +17,8 @@ from backend.live.queries import live_state
 from backend.oracle.queries import differing
 from backend.streams.models import Stream
 from backend.topologies.models import Desired, Topology
+from backend.topologies.queries import topologies
+from backend.topologies.sight import sight_of
 from backend.topologies.status import topology_error
 
 OVERDUE = timedelta(seconds=30)
@@ -27,7 +32,7 @@ def watch(now: datetime) -> list[int]:
 
     Several workers may do so at once: an alert is open once.
     """
-    rules = list(AlertRule.objects.filter(enabled=True))
+    rules = list(AlertRule.objects.filter(enabled=True).select_related("owner"))
     there: dict[tuple[int, int | None], dict[str, Alert]] = {}
     for alert in Alert.objects.filter(closed_at=None):
         there.setdefault((alert.rule_id, alert.topology_id), {})[alert.kind] = alert
@@ -38,11 +43,28 @@ def watch(now: datetime) -> list[int]:
         if mine:
             observed = observe(topology)
             for rule in mine:
-                written += _compare(rule, topology, observed, there.get((rule.pk, topology.pk), {}), now)
+                seen = _seen(rule.owner, topology, observed)
+                written += _compare(rule, topology, seen, there.get((rule.pk, topology.pk), {}), now)
     # Messages go with their alert.
     Alert.objects.filter(closed_at__lt=now - KEPT).delete()
     overdue = Delivery.objects.filter(state=Delivery.State.WAITING, due_at__lt=now - OVERDUE)
     return [*written, *overdue.values_list("pk", flat=True)]
+
+
+def _seen(owner: User, topology: Topology, observed: Observed) -> Observed:
+    """What may be told to a rule's owner; of a topology that it does not read, nothing."""
+    if reads_everything(owner):
+        return observed
+    if not topologies(owner).filter(pk=topology.pk).exists():
+        return Observed(error=None, wanted=False, streams={}, waiting_since=None)
+    sight = sight_of(owner, topology)
+    return replace(
+        observed,
+        error=None if observed.error is None else sight.text(observed.error),
+        streams=sight.by_stream(observed.streams),
+        suspended={name: why for name, why in observed.suspended.items() if sight.reads(name)},
+        differing={name: why for name, why in observed.differing.items() if sight.reads(name)},
+    )
 
 
 def observe(topology: Topology) -> Observed:

@@ -10,12 +10,14 @@ from django.db import IntegrityError, transaction
 
 from backend.accounts.queries import may_edit, may_write, refuse_viewers
 from backend.accounts.quotas import Resource, claim
+from backend.accounts.reading import reads_team, told
 from backend.bounded.caller import calling
 from backend.catalog.language import Draft, read_draft
 from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, VersionOutput
 from backend.errors import Conflict, Forbidden, InputErrors
 from backend.streams.actions import team_to_give
 from backend.streams.models import Stream
+from backend.streams.signals import name_wanted
 from optimizer.logical.query import registered_inputs
 
 
@@ -25,7 +27,7 @@ def create_query(owner: User, name: str, sql: str, description: str = "", tags: 
     Raises `InputErrors` for a text without meaning, `Conflict` when the name is taken.
     """
     refuse_viewers(owner, "write queries")
-    _refuse_name_of_stream(name)
+    _refuse_taken(owner, name)
     return store_query(owner, name, sql, _checked(owner, sql, name), description, tags)
 
 
@@ -37,7 +39,7 @@ def store_query(
     Raises `Conflict` when the name is taken, or the owner has as many queries as it may.
     """
     refuse_viewers(owner, "write queries")
-    _refuse_name_of_stream(name)
+    _refuse_taken(owner, name)
     try:
         with transaction.atomic():
             claim(owner, Resource.QUERIES)
@@ -120,6 +122,8 @@ def transfer_query(account: User, record: Query, owner: str, team: str | None) -
     present = None if record.team is None else record.team.name
     if team != present:
         record.team = None if team is None else team_to_give(account, team)
+    if not reads_team(heir, record.team, heir.pk):
+        raise Conflict("not-in-team", f"{owner} is not in {record.team}, which is private")
     record.owner = heir
     record.save(update_fields=["owner", "team", "updated_at"])
 
@@ -136,18 +140,19 @@ def delete_query(account: User, record: Query) -> None:
         readers = QueryVersion.objects.filter(reads__query=record).exclude(query=record)
         names = sorted(set(readers.values_list("query__name", flat=True)))
         if names:
-            raise Conflict("query-in-use", f"{', '.join(names)} read {record.name}")
+            raise Conflict("query-in-use", f"{told(account, names)} read {record.name}")
         Query.objects.filter(pk=record.pk).update(current=None)
         Query.objects.get(pk=record.pk).delete()
 
 
-def _refuse_name_of_stream(name: str) -> None:
+def _refuse_taken(owner: User, name: str) -> None:
+    name_wanted.send(sender=Query, name=name, account=owner)
     if Stream.objects.filter(name=name).exists():
         raise Conflict("name-taken", f"a stream is called {name}; streams and queries share their names")
 
 
 def _checked(author: User, sql: str, name: str) -> Draft:
-    draft = read_draft(calling(author), sql, name)
+    draft = read_draft(author, calling(author), sql, name)
     if draft.query is None:
         raise InputErrors(draft.errors)
     return draft

@@ -10,10 +10,11 @@ class CatalogConfig(AppConfig):
 
     def ready(self) -> None:
         from backend.accounts.quotas import Resource, count
-        from backend.catalog.makers import queries_of
+        from backend.catalog.queries import queries_of
+        from backend.streams.models import Stream
 
         count(Resource.QUERIES, queries_of)
-        name_wanted.connect(_refuse_names_of_queries)
+        name_wanted.connect(_refuse_names_of_queries, sender=Stream)
 
 
 def _refuse_names_of_queries(name: str, **_: Any) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from django.contrib.auth.models import AnonymousUser, User
+
 from backend.bounded import pool
 from backend.bounded.caller import Caller
 from backend.catalog.language import words_of
-from backend.catalog.models import Query
 from backend.catalog.parsing import convert_text, refuse_too_long
-from backend.streams.queries import load_catalog
+from backend.catalog.queries import readable_queries
+from backend.streams.queries import readable_catalog
 from optimizer.conversion import ConvertedQuery
 
 
-def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
-    """The plans before and after, over registered streams and other queries by name.
+def converted(account: User | AnonymousUser, caller: Caller, text: str, name: str) -> ConvertedQuery:
+    """The plans before and after, over streams and other queries by name that the account reads.
 
     Args:
         name: of the query that is converted, which does not read itself; also what errors call it.
@@ -23,12 +25,13 @@ def converted(caller: Caller, text: str, name: str) -> ConvertedQuery:
         optimizer.algebra.errors.InputError: the text has no meaning here.
     """
     refuse_too_long(text, name)
-    return pool.plan(caller, convert_text, text, name, load_catalog(), _views(text, name))
+    views = _views(account, text, name)
+    return pool.plan(caller, convert_text, text, name, readable_catalog(account), views)
 
 
-def _views(text: str, without: str) -> Mapping[str, str]:
+def _views(account: User | AnonymousUser, text: str, without: str) -> Mapping[str, str]:
     """All other queries' names, with the texts that this one may read, and theirs."""
-    saved = Query.objects.exclude(name=without).exclude(current=None).order_by("name")
+    saved = readable_queries(account).exclude(name=without).exclude(current=None).order_by("name")
     views = dict.fromkeys(saved.values_list("name", flat=True), "")
     left = set(views)
     named = words_of(text) & left

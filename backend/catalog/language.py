@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
+from django.contrib.auth.models import AnonymousUser, User
+
 from backend.bounded import pool
 from backend.bounded.caller import Caller
-from backend.catalog.models import Query as QueryRecord
 from backend.catalog.models import QueryVersion
 from backend.catalog.parsing import MAX_CHARACTERS, Texts, VersionText, parse_texts, read_text
-from backend.streams.queries import load_catalog
+from backend.catalog.queries import readable_queries
+from backend.streams.queries import readable_catalog
 from optimizer.algebra.errors import InputError
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
@@ -58,17 +60,17 @@ def words_of(text: str) -> set[str]:
     return words | {part for word in words for part in word.split("-")}
 
 
-def texts_for(text: str, without: str) -> Texts:
+def texts_for(account: User | AnonymousUser, text: str, without: str) -> Texts:
     """What a draft may read: all other queries' names, and the texts that it names.
 
     A query cannot read itself, so the one that is edited is left out.
     """
-    return texts_naming(words_of(text), without)
+    return texts_naming(account, words_of(text), without)
 
 
-def texts_naming(words: Set[str], without: str | None = None) -> Texts:
-    """All queries' names, but one, and the texts of those that are among the words."""
-    records = QueryRecord.objects.exclude(current=None).order_by("name")
+def texts_naming(account: User | AnonymousUser, words: Set[str], without: str | None = None) -> Texts:
+    """The names of all queries that the account reads, but one, and the texts of those among the words."""
+    records = readable_queries(account).exclude(current=None).order_by("name")
     if without is not None:
         records = records.exclude(name=without)
     current = dict(records.values_list("name", "current_id"))
@@ -87,12 +89,13 @@ class Draft:
     """What it leaves open."""
 
 
-def read_draft(caller: Caller, text: str, name: str) -> Draft:
-    """Check a text as query `name`, in a worker.
+def read_draft(account: User | AnonymousUser, caller: Caller, text: str, name: str) -> Draft:
+    """Check a text as query `name`, in a worker: over the streams and queries that the account reads.
 
     No text makes it raise, only a caller's limits do.
     """
-    catalog = load_catalog()
-    found = pool.reading().run(caller, read_text, text, name, catalog, texts_for(text, without=name))
+    catalog = readable_catalog(account)
+    texts = texts_for(account, text, without=name)
+    found = pool.reading().run(caller, read_text, text, name, catalog, texts)
     reads = QueryVersion.objects.in_bulk(found.reads)
     return Draft(found.query, found.errors, tuple(reads[key] for key in found.reads), catalog, found.hints)

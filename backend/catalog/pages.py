@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from django.shortcuts import get_object_or_404
 
-from backend.catalog.models import Query
+from backend.accounts.reading import Reads
+from backend.catalog.queries import readable_queries
 from backend.shell.pages import Page, Props
 from optimizer.udf.reader import allowed_functions
 
@@ -24,10 +25,11 @@ class QueryPage(Page):
 
     island = "editor"
     title = "New query"
+    reads = Reads.QUERY
     section = "queries"
 
     def props(self) -> Props:
         key = self.kwargs.get("pk")
         if key is not None:
-            self.title = get_object_or_404(Query, pk=key).name
+            self.title = get_object_or_404(readable_queries(self.request.user), pk=key).name
         return {"queryId": key, "functions": offered_functions()}

@@ -22,6 +22,7 @@ from backend.streams.models import Stream
 from backend.streams.queries import to_domain
 from backend.streams.values import normalize, refuse_ahead
 from backend.topologies.models import AuditEntry, Topology
+from backend.topologies.queries import topologies
 from jobs.protocol import appended_key, dead_letters_key, stream_key
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.functions.decimals import WrittenFloat
@@ -65,6 +66,7 @@ def redrive(account: User, record: Stream, chosen: Sequence[Chosen], now: dateti
     refuse_others(account, record)
     stream = to_domain(record)
     refuse_connected(stream)
+    _refuse_unread(account, chosen)
     texts = []
     there = find(record.name, [(one.topology, one.id) for one in chosen])
     for place, (one, letter) in enumerate(zip(chosen, there, strict=True)):
@@ -73,7 +75,7 @@ def redrive(account: User, record: Stream, chosen: Sequence[Chosen], now: dateti
         if letter.expression is not None:
             raise Conflict(
                 "accepted-tuple",
-                f"{one.topology} accepted the tuple of letter {one.id}, for which {letter.expression} has no "
+                f"{one.topology} accepted the tuple of letter {one.id}, for which an expression has no "
                 "value; sent again, it would be there twice",
             )
         source = f"letters.{place}.tuple"
@@ -90,8 +92,12 @@ def redrive(account: User, record: Stream, chosen: Sequence[Chosen], now: dateti
 
 
 def discard(account: User, record: Stream, chosen: Sequence[Chosen]) -> int:
-    """Delete letters for good; returns how many there were. Raises `Forbidden`."""
+    """Delete letters for good; returns how many there were.
+
+    Raises `Forbidden`; `Conflict` for letters of a topology that the account does not read.
+    """
     refuse_others(account, record)
+    _refuse_unread(account, chosen)
     pipeline = connection().pipeline(transaction=True)
     for one in chosen:
         pipeline.xdel(dead_letters_key(one.topology, record.name), one.id)
@@ -99,6 +105,13 @@ def discard(account: User, record: Stream, chosen: Sequence[Chosen]) -> int:
         gone = [one.topology for one, deleted in zip(chosen, pipeline.execute(), strict=True) if deleted]
         _note(account, "discard", record, gone)
     return len(gone)
+
+
+def _refuse_unread(account: User, chosen: Sequence[Chosen]) -> None:
+    read = set(topologies(account).values_list("name", flat=True))
+    for one in chosen:
+        if one.topology not in read:
+            raise Conflict("no-such-letter", f"letter {one.id} of {one.topology} is gone; reload the list")
 
 
 def forget_letters(stream: str) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from django.contrib.auth.models import AnonymousUser, User
+
 from backend.redis import connection
-from backend.topologies.models import Topology
+from backend.topologies.queries import topologies
+from backend.topologies.sight import OTHERS, Sight, sights_of
 from jobs.protocol import DeadLetter, dead_letters_key, entry_order
+
+_SET_ASIDE = "set aside: "
+"""How a reason begins that tells what a batch failed with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +72,46 @@ def kept_letters(read: Sequence[tuple[str, str]]) -> tuple[Kept, ...]:
     )
 
 
-def letters_of(stream: str, limit: int) -> Letters:
-    """The newest dead letters of a stream, over all topologies that read it.
+def letters_of(account: User | AnonymousUser, stream: str, limit: int) -> Letters:
+    """The newest dead letters of a stream, over all topologies that the account reads.
+
+    What failed for a tuple is told to those who read the query whose work it was.
 
     Raises `pydantic.ValidationError` for an entry that no job wrote.
     """
-    names = list(Topology.objects.values_list("name", flat=True))
+    found = list(topologies(account))
+    names = [topology.name for topology in found]
     pipeline = connection().pipeline(transaction=False)
     for name in names:
         pipeline.xlen(dead_letters_key(name, stream))
         pipeline.xrevrange(dead_letters_key(name, stream), count=limit)
     answers = pipeline.execute()
-    found = [
+    letters = [
         _letter(name, entry, fields)
         for name, entries in zip(names, answers[1::2], strict=True)
         for entry, fields in entries
     ]
-    found.sort(key=lambda letter: (entry_order(letter.id), letter.topology), reverse=True)
-    return Letters(sum(answers[::2]), tuple(found[:limit]))
+    letters.sort(key=lambda letter: (entry_order(letter.id), letter.topology), reverse=True)
+    sights = sights_of(account, found)
+    sight = {topology.name: sights[topology.pk] for topology in found}
+    return Letters(
+        sum(answers[::2]), tuple(_told(letter, sight[letter.topology]) for letter in letters[:limit])
+    )
+
+
+def _told(letter: Letter, sight: Sight) -> Letter:
+    """The letter without what it says of queries that are not read."""
+    is_of_a_query = letter.query or letter.expression or letter.reason.startswith(_SET_ASIDE)
+    if sight.is_whole or not is_of_a_query:
+        return letter
+    if letter.query is not None and all(sight.reads(name.strip()) for name in letter.query.split(",")):
+        return letter
+    return replace(
+        letter,
+        reason=sight.text(letter.reason),
+        query=None if letter.query is None else OTHERS,
+        expression=None if letter.expression is None else OTHERS,
+    )
 
 
 def _letter(topology: str, entry: str, fields: dict[str, str]) -> Letter:

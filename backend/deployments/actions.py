@@ -18,6 +18,7 @@ from backend.deployments.topology_quota import claim_topology
 from backend.errors import Conflict, Forbidden
 from backend.limits.query_limits import refuse_too_costly
 from backend.runs import tasks
+from backend.topologies.asked import note_asked
 from backend.topologies.models import ENDED, AuditEntry, Desired, Run, Topology, TopologyQuery
 from backend.topologies.status import deployment_state
 
@@ -100,6 +101,7 @@ def place_version(
             raise Conflict(
                 "deployed-elsewhere", f"{query.name} is being deployed by somebody else"
             ) from error
+        note_asked(target, query)
         Topology.objects.filter(pk=target.pk).update(desired=Desired.RUNNING, restart_at=None, halted=False)
         _note(target, account, "deploy", f"{query.name} v{wanted.number}")
     return Deployment(target.name, revision, query.name, wanted.number)

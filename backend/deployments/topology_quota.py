@@ -7,8 +7,8 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from backend.accounts.queries import is_operator
 from backend.accounts.quotas import Resource, claim, quotas_of
-from backend.catalog.makers import maker_of, queries_of
 from backend.catalog.models import Query
+from backend.catalog.queries import maker_of, queries_of
 from backend.errors import Conflict
 from backend.topologies.models import AuditEntry, Topology
 

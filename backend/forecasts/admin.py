@@ -1,9 +1,10 @@
 from django.contrib import admin
 
 from backend.forecasts.models import Forecast
+from backend.shell.read_only import OfTeams
 
 
 @admin.register(Forecast)
-class ForecastAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
+class ForecastAdmin(OfTeams):
     list_display = ("query", "topology", "made_at", "low", "high", "observed", "state")
     list_filter = ("state",)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 
+from backend.catalog.queries import readable_queries
 from backend.forecasts.models import Forecast
 
 
@@ -21,15 +23,16 @@ class HitRate:
     """Their plan was exchanged before."""
 
 
-def forecasts(topology: str) -> QuerySet[Forecast]:
-    """Newest first; of all topologies if none is named."""
-    found = Forecast.objects.select_related("query", "topology")
+def forecasts(account: User | AnonymousUser, topology: str) -> QuerySet[Forecast]:
+    """Of queries that the account reads, newest first; of all topologies if none is named."""
+    seen = readable_queries(account).order_by().values("pk")
+    found = Forecast.objects.filter(query__in=seen).select_related("query", "topology")
     return found.filter(topology__name=topology) if topology else found
 
 
-def hit_rate(topology: str) -> HitRate:
+def hit_rate(account: User | AnonymousUser, topology: str) -> HitRate:
     """Over every forecast of a topology, or of all."""
-    states = list(forecasts(topology).order_by().values_list("state", flat=True))
+    states = list(forecasts(account, topology).order_by().values_list("state", flat=True))
     held, missed = states.count(Forecast.State.HELD), states.count(Forecast.State.MISSED)
     return HitRate(
         judged=held + missed,

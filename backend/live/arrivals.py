@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pydantic import BaseModel
 
 from backend.redis import connection, read_batch
-from backend.topologies.models import Topology
 from jobs.protocol import StreamMetrics, events_key
 
 MOST_ENTRIES = 600
@@ -48,10 +48,9 @@ class Arrivals:
     """Oldest first."""
 
 
-def arrivals_of(stream: str, limit: int) -> tuple[Arrivals, ...]:
-    """The newest batches, at most `limit` of each topology that reads the stream."""
-    readers = Topology.objects.filter(deployed__version__inputs__stream__name=stream).distinct()
-    names = list(readers.order_by("name").values_list("name", flat=True))
+def arrivals_of(stream: str, topologies: Sequence[str], limit: int) -> tuple[Arrivals, ...]:
+    """The newest batches, at most `limit` of each of these topologies, which read the stream."""
+    names = sorted(topologies)
     pipeline = connection().pipeline(transaction=False)
     for name in names:
         pipeline.xrevrange(events_key(name), count=MOST_ENTRIES)

@@ -11,6 +11,7 @@ from backend.errors import Conflict
 from backend.redis import connection, read_entries
 from backend.topologies.models import Plan
 from backend.topologies.query_search import deployment_of
+from backend.topologies.sight import Sight
 from jobs.protocol import ResultTrace, results_key
 from optimizer.algebra.expression import Expression, inputs_of, rename_inputs
 from optimizer.algebra.render import to_sql
@@ -62,8 +63,8 @@ class Provenance:
     """What was left to check at the leaf."""
 
 
-def provenance(query: Query, entry: str) -> Provenance:
-    """How a result in the live tail of a query came about.
+def provenance(query: Query, entry: str, sight: Sight) -> Provenance:
+    """How a result in the live tail of a query came about, as far as the plan is seen.
 
     Raises `Conflict` when the result is no longer in the tail, when it was written by a job that
     did not tell, when its plan is not known here, or when it waited for what is absent.
@@ -82,7 +83,7 @@ def provenance(query: Query, entry: str) -> Provenance:
     plan = Plan.objects.filter(topology=deployment.topology, plan_id=trace.plan_id).first()
     if plan is None:
         raise Conflict("no-such-plan", f"plan {trace.plan_id} is not known here")
-    graph = PhysicalGraph.from_json(plan.graph, f"plan {plan.plan_id}")
+    graph = sight.graph(PhysicalGraph.from_json(plan.graph, f"plan {plan.plan_id}"))
     return _follow(graph, query.name, trace, deployment.topology.name, int(fields["batch"]))
 
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeVar, get_args
 
 from pydantic import BaseModel
 
+from backend.topologies.sight import OTHERS
 from jobs.protocol import (
     AnyEvent,
     BatchCompleted,
@@ -55,7 +56,8 @@ class HistoryPoint(BaseModel, frozen=True, extra="forbid"):
     seconds: float
     tuples_in: int
     backlog: int | None
-    results: int
+    results: int | None
+    """Of all queries; None where some are not told."""
     latency_ms_p50: float | None
     latency_ms_p99: float | None
     state_bytes: int
@@ -262,7 +264,6 @@ def _picked(point: type[Entry], event: AnyEvent) -> Entry:
 
 
 def _point(event: BatchCompleted) -> HistoryPoint:
-    queries = event.queries.values()
     return HistoryPoint(
         batch=event.batch,
         at=event.at,
@@ -270,7 +271,7 @@ def _point(event: BatchCompleted) -> HistoryPoint:
         seconds=event.seconds,
         tuples_in=event.tuples_in,
         backlog=event.backlog,
-        results=sum(query.results for query in queries),
+        results=None if OTHERS in event.queries else sum(query.results for query in event.queries.values()),
         latency_ms_p50=event.latency_ms_p50,
         latency_ms_p99=event.latency_ms_p99,
         state_bytes=sum(store.bytes for store in event.stores.values()),

@@ -10,14 +10,19 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from backend.accounts.queries import is_operator
+from backend.accounts.reading import reads_everything
 from backend.observation.registry import registry
 from backend.observation.single_flight import SingleFlight
 from backend.observation.topologies import TopologyCollector
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """This web service's and all topologies' metrics, with MILLRACE_METRICS_TOKEN too."""
-    if not (_has_token(request) or is_operator(request.user)):
+    """This web service's and all topologies' metrics, with MILLRACE_METRICS_TOKEN too.
+
+    Queries are labels: where anything is private, operators ask as admins or with that token.
+    """
+    may_ask = is_operator(request.user) and reads_everything(request.user)
+    if not (_has_token(request) or may_ask):
         return JsonResponse({"detail": "for operators and MILLRACE_METRICS_TOKEN only"}, status=403)
     return HttpResponse(_METRICS.get(), content_type=CONTENT_TYPE_LATEST)
 

@@ -1,9 +1,10 @@
 from django.contrib import admin
 
 from backend.oracle.models import Check
+from backend.shell.read_only import OfTeams
 
 
 @admin.register(Check)
-class CheckAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
+class CheckAdmin(OfTeams):
     list_display = ("query", "topology", "at", "verdict", "results", "missing", "extra")
     list_filter = ("verdict",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -12,11 +12,13 @@ from django.contrib.auth.models import User
 from backend.catalog.models import Query
 from backend.dead_letters.queries import Kept, kept_letters
 from backend.live.queries import live_state
+from backend.live.redaction import told_state
 from backend.live.state import LiveState
 from backend.redis import connection, read_entries
-from backend.streams.models import Stream
+from backend.streams.queries import streams
 from backend.topologies.models import Topology, TopologyQuery
 from backend.topologies.queries import topologies
+from backend.topologies.sight import Sight, sights_of
 from jobs.protocol import entry_order, results_key
 
 BATCHES = 60
@@ -31,6 +33,8 @@ class Watched:
 
     topology: Topology
     live: LiveState
+    sights: Mapping[int, Sight]
+    """By topology."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Own:
     """How far an account has come: what there is to read, and what it made of it."""
 
     streams: int
-    """Of everybody."""
+    """Of all that the account reads."""
     queries: int
     deployed: int
 
@@ -70,20 +74,23 @@ def overview(account: User) -> Overview:
 
     Raises: `redis.RedisError` and `Unavailable` where Redis does not answer.
     """
-    records = list(topologies())
-    deployed = [one for record in records for one in record.deployed.all()]
+    records = list(topologies(account))
+    sights = sights_of(account, records)
+    deployed = [
+        one for record in records for one in record.deployed.all() if sights[record.pk].reads(one.query.name)
+    ]
     read = {
-        (record.name, source.stream.name)
-        for record in records
-        for one in record.deployed.all()
-        for source in one.version.inputs.all()
+        (one.topology.name, source.stream.name) for one in deployed for source in one.version.inputs.all()
     }
     return Overview(
-        topologies=tuple(Watched(record, _newest_batches(live_state(record))) for record in records),
+        topologies=tuple(
+            Watched(record, told_state(_newest_batches(live_state(record)), sights[record.pk]), sights)
+            for record in records
+        ),
         results=_newest_results(deployed[:RESULTS]),
         dead_letters=kept_letters(sorted(read)),
         own=Own(
-            streams=Stream.objects.count(),
+            streams=streams(account).count(),
             queries=Query.objects.filter(owner=account).count(),
             deployed=TopologyQuery.objects.filter(query__owner=account).count(),
         ),

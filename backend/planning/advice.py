@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.contrib.auth.models import AnonymousUser, User
+
 from backend.bounded import pool
 from backend.bounded.caller import Caller
 from backend.live.queries import live_state
@@ -18,12 +20,19 @@ _FEWEST_TUPLES = 100
 """Bytes per tuple are measured in stores with at least so many tuples: files have a fixed part."""
 
 
-def outlook(caller: Caller, query: Query, sql: str, catalog: Catalog, topology: str | None) -> Outlook:
+def outlook(
+    account: User | AnonymousUser,
+    caller: Caller,
+    query: Query,
+    sql: str,
+    catalog: Catalog,
+    topology: str | None,
+) -> Outlook:
     """What the query would add to a topology's state, and advice to make it cheaper.
 
     Raises `Infeasible`.
     """
-    compared = compared_with(query, topology)
+    compared = compared_with(account, query, topology)
     measured = {} if compared is None else _measured(compared[0])
     others = None if compared is None else compared[1]
     return pool.plan_join(

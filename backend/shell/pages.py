@@ -10,6 +10,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.generic import TemplateView
 
 from backend.accounts.queries import is_operator, role_of
+from backend.accounts.reading import Reads
 
 Props = dict[str, str | int | list[dict[str, str]] | None]
 
@@ -20,6 +21,8 @@ class Page(LoginRequiredMixin, TemplateView):
 
     template_name = "shell/page.html"
     island = ""
+    reads = Reads.EVERYBODY
+    """What the page itself shows; the island asks the API for the rest."""
     title = ""
     section = ""
     """The entry of the navigation that is marked as the current one; the island's name if empty."""

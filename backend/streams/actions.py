@@ -15,6 +15,7 @@ from django.db import IntegrityError, transaction
 from backend.accounts.models import Team
 from backend.accounts.queries import is_operator, refuse_others, refuse_viewers, teams_of
 from backend.accounts.quotas import Resource, claim
+from backend.accounts.reading import reads_team, told
 from backend.errors import Conflict, Forbidden, InputErrors
 from backend.redis import connection
 from backend.streams.models import DAY_MS, Stream, StreamColumn, StreamSource
@@ -149,7 +150,7 @@ def create_stream(owner: User, spec: StreamSpec) -> Stream:
     """
     refuse_viewers(owner, "register streams")
     spec.check()
-    name_wanted.send(sender=Stream, name=spec.name)
+    name_wanted.send(sender=Stream, name=spec.name, account=owner)
     try:
         with transaction.atomic():
             claim(owner, Resource.STREAMS)
@@ -168,15 +169,15 @@ def change_stream(account: User, record: Stream, spec: StreamSpec) -> Stream:
     present = StreamSpec.of(record)
     with transaction.atomic():
         if (spec.columns, spec.event_time) != (present.columns, present.event_time):
-            _refuse_if_used(record, "its columns cannot change")
+            _refuse_if_used(account, record, "its columns cannot change")
             record.columns.all().delete()
             _write_columns(record, spec)
         if (spec.kind, spec.key, spec.deleted) != (present.kind, present.key, present.deleted):
-            _refuse_if_used(record, "whether it is a table, and of what, cannot change")
+            _refuse_if_used(account, record, "whether it is a table, and of what, cannot change")
         for name, value in _plain(spec).items():
             setattr(record, name, value)
         if spec.source != present.source:
-            _refuse_if_used(record, "where its tuples come from cannot change")
+            _refuse_if_used(account, record, "where its tuples come from cannot change")
             _write_source(record, spec.source)
         record.save()
     return record
@@ -195,7 +196,7 @@ def give_stream(account: User, record: Stream, team: str | None) -> None:
 def team_to_give(account: User, name: str) -> Team:
     """The team of this name, if the account may hand something to it."""
     team = Team.objects.filter(name=name).first()
-    if team is None:
+    if team is None or not reads_team(account, team, account.pk):
         raise Conflict("no-such-team", f"there is no team {name}")
     if not is_operator(account) and name not in teams_of(account):
         raise Forbidden("not-your-team", f"{account.get_username()} is not in {name}")
@@ -207,7 +208,7 @@ def delete_stream(account: User, record: Stream) -> None:
     refuse_others(account, record)
     name = record.name
     with transaction.atomic():
-        _refuse_if_used(record, "it cannot be deleted")
+        _refuse_if_used(account, record, "it cannot be deleted")
         record.delete()
         transaction.on_commit(lambda: _forget(name))
 
@@ -217,10 +218,10 @@ def _forget(name: str) -> None:
     connection().delete(stream_key(name))
 
 
-def _refuse_if_used(record: Stream, consequence: str) -> None:
+def _refuse_if_used(account: User, record: Stream, consequence: str) -> None:
     readers = sorted(set(record.readers.values_list("version__query__name", flat=True)))
     if readers:
-        raise Conflict("stream-in-use", f"{', '.join(readers)} read {record.name}: {consequence}")
+        raise Conflict("stream-in-use", f"{told(account, readers)} read {record.name}: {consequence}")
 
 
 def _write_columns(record: Stream, spec: StreamSpec) -> None:

@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from backend.shell.read_only import ReadOnly
+from backend.shell.read_only import OfTeams, ReadOnly
 from backend.streams.models import SelectivityEstimate, Stream
 
 
@@ -10,5 +10,5 @@ class StreamAdmin(ReadOnly):
 
 
 @admin.register(SelectivityEstimate)
-class SelectivityEstimateAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
+class SelectivityEstimateAdmin(OfTeams):
     list_display = ("predicate", "value")

@@ -9,8 +9,10 @@ from typing import cast
 
 import pyarrow as pa
 import redis.exceptions
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Count, QuerySet
 
+from backend.accounts.reading import readable
 from backend.errors import Unavailable
 from backend.redis import binary_connection, connection, read_binary_entries
 from backend.streams.models import SelectivityEstimate, Stream
@@ -23,12 +25,22 @@ from optimizer.logical.source import SourceSettings, read_settings
 from optimizer.udf.reader import allowed_functions
 
 
-def streams() -> QuerySet[Stream]:
-    """Every stream with its columns and `query_count`: queries with a version on it."""
+def streams(account: User | AnonymousUser) -> QuerySet[Stream]:
+    """The streams that the account reads, with columns and `query_count`.
+
+    These are the queries with a version on it that belong to somebody whose queries the account reads.
+    """
     return (
-        Stream.objects.select_related("owner", "team", "source")
+        Stream.objects.filter(readable(account))
+        .select_related("owner", "team", "source")
         .prefetch_related("columns")
-        .annotate(query_count=Count("readers__version__query", distinct=True))
+        .annotate(
+            query_count=Count(
+                "readers__version__query",
+                filter=readable(account, "readers__version__query__"),
+                distinct=True,
+            )
+        )
     )
 
 
@@ -57,7 +69,16 @@ def source_of(record: Stream) -> SourceSettings | None:
 
 def load_catalog() -> Catalog:
     """All registered streams and functions that settings allow, for the optimizer."""
-    records = Stream.objects.select_related("source").prefetch_related("columns")
+    return _catalog(Stream.objects.all())
+
+
+def readable_catalog(account: User | AnonymousUser) -> Catalog:
+    """The same of the streams that the account reads: to it there are no others."""
+    return _catalog(Stream.objects.filter(readable(account)))
+
+
+def _catalog(found: QuerySet[Stream]) -> Catalog:
+    records = found.select_related("source").prefetch_related("columns")
     return Catalog.of((to_domain(record) for record in records), allowed_functions())
 
 

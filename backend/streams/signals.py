@@ -3,4 +3,7 @@
 from django.dispatch import Signal
 
 name_wanted = Signal()
-"""A stream is about to be registered as `name`; a receiver that holds the name raises `Conflict`."""
+"""A `Stream` or a `Query`, which is the sender, is about to be made by `account` as `name`.
+
+A receiver that holds the name raises `Conflict`.
+"""

@@ -108,6 +108,26 @@ class TopologyQuery(models.Model):
         ordering = ("topology", "query__name")
 
 
+class AskedQuery(models.Model):
+    """That a topology was asked to answer a query, once or still.
+
+    Plans, logs, audit and kept results speak of it for longer than it is answered, and than it is there.
+    """
+
+    topology = models.ForeignKey(Topology, on_delete=models.CASCADE, related_name="asked")
+    query = models.ForeignKey(Query, on_delete=models.SET_NULL, null=True, related_name="asked")
+    """None once it is deleted; then who reads what is left of it says the rest."""
+    name = models.CharField(max_length=63, blank=True, default="")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    team = models.ForeignKey("accounts.Team", on_delete=models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = (models.UniqueConstraint(fields=("topology", "query"), name="asked_once"),)
+
+
 class QueryAllowance(models.Model):
     """That an operator lets a query cost more than its team's limits say."""
 

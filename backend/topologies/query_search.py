@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Prefetch, Q, QuerySet
 
 from backend.catalog.models import Query
+from backend.catalog.queries import readable_queries
 from backend.topologies.models import TopologyQuery
 from backend.topologies.status import query_status
 
@@ -16,10 +17,11 @@ def deployment_of(record: Query) -> TopologyQuery | None:
     return cast("TopologyQuery | None", getattr(record, "deployment", None))
 
 
-def queries() -> QuerySet[Query]:
-    """Every query with its API document's needs, in a fixed number of queries."""
+def queries(account: User | AnonymousUser) -> QuerySet[Query]:
+    """The queries that the account reads, with their API document's needs, in a fixed number of queries."""
     return (
-        Query.objects.exclude(current=None)
+        readable_queries(account)
+        .exclude(current=None)
         .select_related(
             "owner",
             "team",
@@ -53,9 +55,8 @@ def search(text: str, account: User) -> list[Query]:
 
     Parts are words, and `stream: owner: team: tag: status: name: is:favourite` filters; `owner:me` is the
     account that asks.
-    is:favourite` filters; `owner:me` is the account that asks.
     """
-    found = queries()
+    found = queries(account)
     status: str | None = None
     for part in text.split():
         key, colon, value = part.partition(":")

@@ -57,7 +57,7 @@ def apply_directory(
         Forbidden: the account may not do all of it, or a query would cost too much; nothing was done.
         Conflict: somebody changed something meanwhile, or topologies would be too many; nothing was done.
     """
-    declared = read_files(caller, files)
+    declared = read_files(account, caller, files)
     before = _state(declared)
     changes, refused = judged(account, caller, directory, declared, prune)
     if refused:

@@ -11,11 +11,14 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from backend.accounts.queries import may_edit, may_write
+from backend.accounts.reading import told
 from backend.applied.drift import drift_of, drift_of_stream, spec_document
 from backend.applied.models import AppliedQuery, AppliedStream
 from backend.catalog.models import Query, QueryVersion
+from backend.catalog.queries import readable_queries
 from backend.streams.actions import StreamSpec
 from backend.streams.models import DAY_MS, Stream
+from backend.streams.queries import streams as streams_read
 from backend.topologies.models import QueryPin, TopologyQuery
 from backend.topologies.query_search import deployment_of
 from backend.workloads.directory import Declared, DeclaredQuery, DeclaredStream
@@ -113,7 +116,7 @@ def find_changes(account: User, directory: str, declared: Declared, prune: bool)
     """
     streams = [_stream_change(account, one) for one in declared.streams]
     queries = _query_changes(account, declared)
-    gone_queries, gone_streams = _gone(directory, declared)
+    gone_queries, gone_streams = _gone(account, directory, declared)
     left: list[str] = []
     if prune:
         queries += [_removed_query(account, record, declared) for record in gone_queries]
@@ -126,7 +129,7 @@ def find_changes(account: User, directory: str, declared: Declared, prune: bool)
 
 def _stream_change(account: User, one: DeclaredStream) -> StreamChange:
     stream = one.stream
-    record = Stream.objects.filter(name=stream.name).first()
+    record = streams_read(account).filter(name=stream.name).first()
     spec = StreamSpec(
         name=stream.name,
         columns=stream.columns,
@@ -151,6 +154,8 @@ def _stream_change(account: User, one: DeclaredStream) -> StreamChange:
             refused = f"{account.get_username()} is a viewer and may not register streams"
         elif Query.objects.filter(name=stream.name).exists():
             refused = f"a query is called {stream.name}; streams and queries share their names"
+        elif Stream.objects.filter(name=stream.name).exists():
+            refused = f"the name {stream.name} is taken"
         differences = tuple(
             Difference(name, None, value) for name, value in wanted.items() if value not in (None, "", [])
         )
@@ -170,8 +175,8 @@ def _stream_change(account: User, one: DeclaredStream) -> StreamChange:
         readers = sorted(set(record.readers.values_list("version__query__name", flat=True)))
         if readers:
             refused = (
-                f"{', '.join(readers)} read {record.name}: its columns, event time, source and key cannot "
-                "change; register another stream"
+                f"{told(account, readers)} read {record.name}: its columns, event time, source and key "
+                "cannot change; register another stream"
             )
     return StreamChange(stream.name, "change", differences, refused, drift, record, spec)
 
@@ -181,7 +186,8 @@ def _query_changes(account: User, declared: Declared) -> list[QueryChange]:
     related = ("owner", "team", "current", "deployment__version", "deployment__topology", "applied__by")
     records = {
         record.name: record
-        for record in Query.objects.filter(name__in=names)
+        for record in readable_queries(account)
+        .filter(name__in=names)
         .select_related(*related)
         .prefetch_related("tags", "current__reads", "deployment__version__reads")
     }
@@ -202,6 +208,8 @@ def _versioned(
         refused = None
         if not may_write(account):
             refused = f"{account.get_username()} is a viewer and may not write queries"
+        elif Query.objects.filter(name=one.name).exists():
+            refused = f"the name {one.name} is taken"
         return QueryChange(one.name, "create", one, what=["is created"], refused=refused)
     deployed = deployment_of(record)
     candidates = [] if deployed is None else [deployed.version]
@@ -312,17 +320,17 @@ def refuse_foreign(account: User, changes: Changes) -> None:
             )
 
 
-def _gone(directory: str, declared: Declared) -> tuple[list[Query], list[Stream]]:
+def _gone(account: User, directory: str, declared: Declared) -> tuple[list[Query], list[Stream]]:
     """What was last applied from the directory and is no longer in it."""
     names = {one.name for one in declared.queries}
     related = ("owner", "team", "current", "deployment__version", "deployment__topology")
     queries = [
         record
-        for record in Query.objects.filter(applied__directory=directory).select_related(*related)
+        for record in readable_queries(account).filter(applied__directory=directory).select_related(*related)
         if record.name not in names
     ]
     kept = {one.stream.name for one in declared.streams}
-    streams = Stream.objects.filter(applied__directory=directory).select_related("owner", "team")
+    streams = streams_read(account).filter(applied__directory=directory)
     return _readers_first(queries), [record for record in streams if record.name not in kept]
 
 
@@ -357,7 +365,7 @@ def _removed_query(account: User, record: Query, declared: Declared) -> QueryCha
     )  # fmt: skip
     if names:
         change.refused = (
-            f"{', '.join(names)} read {record.name}, some in an earlier version: keep it in the directory"
+            f"{told(account, names)} read {record.name}, some in an earlier version: keep it in the directory"
         )
     return change
 
@@ -367,7 +375,7 @@ def _removed_stream(account: User, record: Stream, gone: Sequence[Query]) -> Str
     readers = record.readers.exclude(version__query__in=[one.pk for one in gone])
     names = sorted(set(readers.values_list("version__query__name", flat=True)))
     if names:
-        change.refused = f"{', '.join(names)} read {record.name}: keep it in streams.yaml"
+        change.refused = f"{told(account, names)} read {record.name}: keep it in streams.yaml"
     elif not may_edit(account, record.owner_id, record.team_id):
         change.refused = (
             f"{record.owner} owns {record.name}; only its owner, its team or an operator deletes it"

@@ -7,8 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import yaml
+from django.contrib.auth.models import AnonymousUser, User
 
 from backend.catalog.models import Query, QueryVersion
+from backend.catalog.queries import readable_queries
 from backend.streams.models import DAY_MS, Stream
 from backend.streams.queries import to_domain
 from backend.topologies.query_search import deployment_of
@@ -20,14 +22,16 @@ from optimizer.workload.query_settings import QuerySettings
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def files_of_what_runs(topology: str | None = None) -> dict[str, str]:
-    """The deployed queries, what they read as views, and their streams; texts by path.
+def files_of_what_runs(account: User | AnonymousUser, topology: str | None = None) -> dict[str, str]:
+    """The deployed queries that the account reads, what they read as views, and their streams; texts by path.
 
     Args:
         topology: only its queries; those of all topologies if it is None.
     """
-    deployed = Query.objects.filter(deployment__isnull=False).select_related(
-        "deployment__topology", "deployment__version"
+    deployed = (
+        readable_queries(account)
+        .filter(deployment__isnull=False)
+        .select_related("deployment__topology", "deployment__version")
     )
     if topology is not None:
         deployed = deployed.filter(deployment__topology__name=topology)

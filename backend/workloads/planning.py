@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
 
@@ -18,12 +18,14 @@ from backend.limits.query_limits import excess_expected
 from backend.planning import drafting
 from backend.planning.drafting import Planning
 from backend.planning.explanation import planning_of, registered
-from backend.streams.queries import load_catalog
+from backend.streams.queries import load_catalog, readable_catalog
 from backend.topologies.models import QueryAllowance, Topology, TopologyQuery
+from backend.topologies.sight import OTHERS, WHOLE, Sight, sight_of
 from backend.workloads.changes import Changes, QueryChange, find_changes, refuse_foreign
 from backend.workloads.completeness import Completeness, completeness, stored_by
 from backend.workloads.directory import Declared, read_directory
 from backend.workloads.outlook import Answered, Outlook, outlook
+from optimizer.explain.division import Division, Share
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 
@@ -58,7 +60,7 @@ class DirectoryPlan:
     """Everything that stands against applying it."""
 
 
-def read_files(caller: Caller, files: Mapping[str, str]) -> Declared:
+def read_files(account: User, caller: Caller, files: Mapping[str, str]) -> Declared:
     """What a directory says, worked out in a worker.
 
     Raises `InputErrors` that name file, line and what was expected, and what `Pool.run` raises.
@@ -66,7 +68,9 @@ def read_files(caller: Caller, files: Mapping[str, str]) -> Declared:
     words = frozenset(
         word for path, text in files.items() if path.endswith(".sql") for word in words_of(text)
     )
-    reading = pool.plan(caller, read_directory, dict(files), load_catalog(), texts_naming(words))
+    reading = pool.plan(
+        caller, read_directory, dict(files), readable_catalog(account), texts_naming(account, words)
+    )
     if reading.declared is None:
         raise InputErrors(reading.errors)
     return reading.declared
@@ -79,7 +83,7 @@ def plan_directory(
 
     Raises as `read_files`.
     """
-    declared = read_files(caller, files)
+    declared = read_files(account, caller, files)
     changes, refused = judged(account, caller, directory, declared, prune)
     priced, complete = _priced(account, caller, declared, changes)
     return DirectoryPlan(directory, declared, changes, priced, complete, refused)
@@ -136,6 +140,7 @@ def _priced(
     account: User, caller: Caller, declared: Declared, changes: Changes
 ) -> tuple[tuple[PricedTopology, ...], dict[str, Completeness]]:
     present = load_catalog()
+    wanted = _with_unread(declared.catalog, present)
     altered = {one.name for one in changes.streams if one.action == "change"}
     deployed: dict[str, list[TopologyQuery]] = {}
     rows = TopologyQuery.objects.filter(suspended_at=None).select_related(
@@ -168,8 +173,14 @@ def _priced(
             complete[one.name] = completeness(one.declared.query, declared.catalog, stored)
         rows_here = deployed.get(name, [])
         described = _Described(name, topology, rows_here, coming, _leaving(name, coming, changes))
-        priced.append(_topology(account, caller, described, present, declared.catalog, number < _MOST_PRICED))
+        priced.append(_topology(account, caller, described, present, wanted, number < _MOST_PRICED))
     return tuple(priced), complete
+
+
+def _with_unread(declared: Catalog, present: Catalog) -> Catalog:
+    """The catalog after a change, with the streams that its author does not read: others' queries do."""
+    unread = (stream for stream in present if declared.find(stream.name) is None)
+    return Catalog.of([*declared, *unread], declared.functions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +221,37 @@ def _topology(
         except TooMuchWork:
             # What changes is told all the same.
             found = None
+    sight = WHOLE if one.record is None else sight_of(account, one.record)
+    own = frozenset(change.name for change in one.coming)
     return PricedTopology(
         one.name,
         tuple(sorted(row.query.name for row in one.rows)),
         tuple(sorted([*(row.query.name for row in staying), *(change.name for change in one.coming)])),
-        found,
-        owners,
+        None if found is None else _seen(found, sight, own),
+        {name: owner for name, owner in owners.items() if name in own or sight.reads(name)} | {OTHERS: ""},
     )
+
+
+def _seen(found: Outlook, sight: Sight, own: frozenset[str]) -> Outlook:
+    """The outlook with one share for all queries that the account does not read."""
+    if sight.queries is None:
+        return found
+    known = sight.queries | own
+    before, after = (None if one is None else _divided(one, known) for one in (found.before, found.after))
+    return replace(found, before=before, after=after, refused=found.refused and sight.text(found.refused))
+
+
+def _divided(whole: Division, known: frozenset[str]) -> Division:
+    shares: dict[str, Share] = {}
+    for name, share in whole.shares.items():
+        if name in known:
+            with_ = sorted({other if other in known else OTHERS for other in share.shares_with})
+            shares[name] = replace(share, shares_with=tuple(with_))
+    others = [share for name, share in whole.shares.items() if name not in known]
+    if others:
+        cores, gb = sum(one.cores for one in others), sum(one.gb for one in others)
+        shares[OTHERS] = Share(cores, gb, 0, 0, ())
+    return replace(whole, shares=shares)
 
 
 def _answered(keys: Iterable[int], catalog: Catalog, drafts: tuple[tuple[Query, str], ...]) -> Answered:

@@ -8,11 +8,14 @@ from rest_framework.views import APIView
 from backend.accounts.api.serializers import AccountSerializer, MeSerializer
 from backend.accounts.queries import is_operator, role_of, teams_of
 from backend.accounts.quotas import uses
+from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
 
 
 class Me(APIView):
     """The account that is signed in."""
+
+    reads = Reads.OWN
 
     @extend_schema(responses=MeSerializer)
     def get(self, request: AccountRequest) -> Response:
@@ -30,6 +33,8 @@ class Me(APIView):
 
 class AccountList(APIView):
     """Whom a query can be handed to: the active accounts by name."""
+
+    reads = Reads.EVERYBODY
 
     @extend_schema(operation_id="accounts_list", responses=AccountSerializer(many=True))
     def get(self, request: AccountRequest) -> Response:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from drf_spectacular.utils import extend_schema_field
@@ -10,8 +11,9 @@ from rest_framework import serializers
 
 from backend.alerts.actions import RuleSpec
 from backend.alerts.models import AlertRule, Channel, Delivery, Kind
-from backend.alerts.queries import newest_deliveries
+from backend.alerts.queries import newest_deliveries, sights_of_messages
 from backend.http.documents import Form
+from backend.topologies.sight import Sight
 
 SHORTEST_SECONDS = 5
 """What is watched for: alerts are looked at this often (`CELERY_BEAT_SCHEDULE`)."""
@@ -56,9 +58,11 @@ class AlertRuleWriteSerializer(Form):
 
 
 class DeliverySerializer(serializers.ModelSerializer[Delivery]):
+    """A message, as far as the account that asks may know what it told."""
+
     kind = serializers.ChoiceField(source="alert.kind", choices=Kind.choices)
     topology = serializers.CharField(source="alert.topology.name", allow_null=True, default=None)
-    detail = serializers.CharField(source="alert.detail")
+    detail = serializers.SerializerMethodField()
     opened_at = serializers.DateTimeField(source="alert.opened_at")
 
     class Meta:
@@ -76,6 +80,10 @@ class DeliverySerializer(serializers.ModelSerializer[Delivery]):
             "sent_at",
         )
         read_only_fields = fields
+
+    def get_detail(self, record: Delivery) -> str:
+        sights: dict[int | None, Sight] = self.context["sights"]
+        return sights[record.alert.topology_id].text(record.alert.detail)
 
 
 class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
@@ -108,10 +116,16 @@ class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
     @extend_schema_field(DeliverySerializer(allow_null=True))
     def get_newest(self, record: AlertRule) -> object:
         found = self.context["newest"].get(record.pk)
-        return None if found is None else DeliverySerializer(found).data
+        return None if found is None else DeliverySerializer(found, context=self.context).data
 
 
-def rule_documents(rules: Sequence[AlertRule]) -> list[dict[str, object]]:
-    """The documents of rules, each with its newest message."""
-    context = {"newest": newest_deliveries(rules)}
+def rule_documents(account: User, rules: Sequence[AlertRule]) -> list[dict[str, object]]:
+    """The documents of rules, each with its newest message, as far as the account may know what that told."""
+    newest = newest_deliveries(rules)
+    context = {"newest": newest, "sights": sights_of_messages(account, newest.values())}
     return [dict(AlertRuleSerializer(rule, context=context).data) for rule in rules]
+
+
+def shown_messages(account: User, records: Sequence[Delivery]) -> list[object]:
+    context = {"sights": sights_of_messages(account, records)}
+    return list(DeliverySerializer(records, many=True, context=context).data)

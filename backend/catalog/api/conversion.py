@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.bounded.caller import caller_of
 from backend.catalog.api.serializers import DraftSerializer, ProblemsSerializer
 from backend.catalog.conversion import converted
@@ -61,6 +62,8 @@ class ConversionSerializer(Document):
 class SqlConvert(APIView):
     """A text of joins in any nesting, as plans of binary and of multi-way joins."""
 
+    reads = Reads.OWN
+
     @extend_schema(
         request=DraftSerializer,
         responses={
@@ -72,7 +75,10 @@ class SqlConvert(APIView):
         form = checked(DraftSerializer(data=request.data))
         try:
             made = converted(
-                caller_of(request), form.validated_data["sql"], form.validated_data["name"] or "query"
+                request.user,
+                caller_of(request),
+                form.validated_data["sql"],
+                form.validated_data["name"] or "query",
             )
         except InputError as error:
             raise InputErrors([error]) from None

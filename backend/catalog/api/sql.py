@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.bounded import pool
 from backend.bounded.caller import Caller, caller_of
 from backend.catalog import language
@@ -31,12 +32,13 @@ from optimizer.logical.retention import derived_retentions
 BAD = OpenApiResponse(ProblemsSerializer, "The text has no meaning.")
 
 
-def drafted(caller: Caller, form: DraftSerializer) -> tuple[Query, Catalog]:
+def drafted(request: Request, caller: Caller, form: DraftSerializer) -> tuple[Query, Catalog]:
     """What the text that was sent means, and what it may read.
 
-    Raises `InputErrors` if it means nothing.
+    Raises `InputErrors` if it means nothing to whoever sends it.
     """
-    draft = language.read_draft(caller, form.validated_data["sql"], form.validated_data["name"] or "query")
+    sql, name = form.validated_data["sql"], form.validated_data["name"] or "query"
+    draft = language.read_draft(request.user, caller, sql, name)
     if draft.query is None:
         raise InputErrors(draft.errors)
     return draft.query, draft.catalog
@@ -45,12 +47,13 @@ def drafted(caller: Caller, form: DraftSerializer) -> tuple[Query, Catalog]:
 class SqlValidate(APIView):
     """Everything that is wrong with a text, or what it reads and returns."""
 
+    reads = Reads.OWN
+
     @extend_schema(request=DraftSerializer, responses=ValidationSerializer)
     def post(self, request: Request) -> Response:
         form = checked(DraftSerializer(data=request.data))
-        draft = language.read_draft(
-            caller_of(request), form.validated_data["sql"], form.validated_data["name"] or "query"
-        )
+        sql, name = form.validated_data["sql"], form.validated_data["name"] or "query"
+        draft = language.read_draft(request.user, caller_of(request), sql, name)
         inputs = draft.query.inputs if draft.query else ()
         outputs = draft.query.outputs if draft.query else ()
         derived = draft.query.derived if draft.query else ()
@@ -77,6 +80,8 @@ class SqlValidate(APIView):
 
 
 class SqlFormat(APIView):
+    reads = Reads.OWN
+
     @extend_schema(request=SqlSerializer, responses={200: SqlSerializer, 400: BAD})
     def post(self, request: Request) -> Response:
         form = checked(SqlSerializer(data=request.data))
@@ -87,11 +92,13 @@ class SqlFormat(APIView):
 class SqlPreview(APIView):
     """A text's results over recent tuples that Redis still holds; nothing is deployed."""
 
+    reads = Reads.OWN
+
     @extend_schema(request=PreviewRequestSerializer, responses={200: PreviewSerializer, 400: BAD})
     def post(self, request: Request) -> Response:
         form = checked(PreviewRequestSerializer(data=request.data))
         caller = caller_of(request)
-        query, catalog = drafted(caller, form)
+        query, catalog = drafted(request, caller, form)
         document = asdict(previewed(caller, query, catalog, form.validated_data["limit"]))
         document["columns"] = [{"name": name, "type": kind} for name, kind in document["columns"]]
         return Response(PreviewSerializer(document).data)

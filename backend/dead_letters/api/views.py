@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
 from backend.dead_letters import actions, queries
 from backend.dead_letters.api.serializers import (
@@ -23,10 +24,13 @@ from backend.streams.queries import streams
 class DeadLetters(APIView):
     """The newest tuples of a stream that topologies turned away, newest first."""
 
+    reads = Reads.STREAM
+
     @extend_schema(parameters=[SampleLimitSerializer], responses=DeadLettersSerializer)
     def get(self, request: Request, name: str) -> Response:
         form = checked(SampleLimitSerializer(data=request.query_params))
-        found = queries.letters_of(get_object_or_404(streams(), name=name).name, form.validated_data["limit"])
+        record = get_object_or_404(streams(request.user), name=name)
+        found = queries.letters_of(request.user, record.name, form.validated_data["limit"])
         document = {"kept": found.kept, "letters": found.newest}
         return Response(DeadLettersSerializer(document).data)
 
@@ -34,9 +38,11 @@ class DeadLetters(APIView):
 class Redrive(APIView):
     """Send dead letters to their stream again, corrected if asked."""
 
+    reads = Reads.STREAM
+
     @extend_schema(request=RedriveSerializer, responses={202: SentSerializer})
     def post(self, request: AccountRequest, name: str) -> Response:
-        record = get_object_or_404(streams(), name=name)
+        record = get_object_or_404(streams(request.user), name=name)
         form = checked(RedriveSerializer(data=request.data))
         count = actions.redrive(request.user, record, form.chosen(), timezone.now())
         return Response(SentSerializer({"count": count}).data, status=202)
@@ -45,8 +51,10 @@ class Redrive(APIView):
 class Discard(APIView):
     """Delete dead letters for good."""
 
+    reads = Reads.STREAM
+
     @extend_schema(request=DiscardSerializer, responses=SentSerializer)
     def post(self, request: AccountRequest, name: str) -> Response:
-        record = get_object_or_404(streams(), name=name)
+        record = get_object_or_404(streams(request.user), name=name)
         form = checked(DiscardSerializer(data=request.data))
         return Response(SentSerializer({"count": actions.discard(request.user, record, form.chosen())}).data)

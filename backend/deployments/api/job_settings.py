@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
@@ -9,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
 from backend.deployments.job_settings import set_job
 from backend.http.documents import Document, checked
@@ -16,6 +18,7 @@ from backend.http.settings_field import SettingsField
 from backend.topologies.job_settings import JobSettings
 from backend.topologies.models import ENDED, Topology
 from backend.topologies.queries import topologies
+from backend.topologies.sight import sight_of
 from optimizer.algebra.settings import schema
 
 
@@ -34,14 +37,23 @@ class JobSerializer(Document):
 class TopologyJob(APIView):
     """The settings of the job from its next start on."""
 
+    reads = Reads.TOPOLOGY
+
     def get(self, request: Request, name: str) -> Response:
-        return self._answer(get_object_or_404(topologies(), name=name))
+        return self._answer(self._topology(request, name))
 
     def put(self, request: AccountRequest, name: str) -> Response:
-        topology = get_object_or_404(topologies(), name=name)
+        topology = self._topology(request, name)
         form = checked(JobSerializer(data=request.data))
         set_job(request.user, topology, form.validated_data["settings"])
-        return self._answer(topologies().get(name=name))
+        return self._answer(self._topology(request, name))
+
+    def _topology(self, request: Request, name: str) -> Topology:
+        """Settings name the queries whose results go to a sink: they are for those who read all of them."""
+        found = get_object_or_404(topologies(request.user), name=name)
+        if not sight_of(request.user, found).is_whole:
+            raise Http404("they may name queries of other teams")
+        return found
 
     def _answer(self, topology: Topology) -> Response:
         run = topology.current_run

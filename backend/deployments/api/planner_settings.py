@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
 from backend.deployments.planner_settings import set_planner
 from backend.http.documents import Document, checked
@@ -33,14 +34,16 @@ class PlannerSerializer(Document):
 class TopologyPlanner(APIView):
     """The settings of the planner, the same as of `python -m optimizer plan`."""
 
+    reads = Reads.TOPOLOGY
+
     def get(self, request: Request, name: str) -> Response:
-        return self._answer(get_object_or_404(topologies(), name=name))
+        return self._answer(get_object_or_404(topologies(request.user), name=name))
 
     def put(self, request: AccountRequest, name: str) -> Response:
-        topology = get_object_or_404(topologies(), name=name)
+        topology = get_object_or_404(topologies(request.user), name=name)
         form = checked(PlannerSerializer(data=request.data))
         set_planner(request.user, topology, form.validated_data["settings"])
-        return self._answer(topologies().get(name=name))
+        return self._answer(topologies(request.user).get(name=name))
 
     def _answer(self, topology: Topology) -> Response:
         found = {"settings": topology.planner_settings, "described": schema(PlannerSettings)}

@@ -13,8 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
 from backend.catalog.models import Query
+from backend.catalog.queries import readable_queries
 from backend.deployments import pins, placement
 from backend.http.documents import Document, checked
 from backend.limits import allowances
@@ -37,16 +39,18 @@ class AllowanceSerializer(Document):
 
 
 class _Override(APIView, ABC, Generic[V]):
-    """One value that everybody reads and operators write."""
+    """One value that operators write."""
+
+    reads = Reads.QUERY
 
     document: type[Document]
     """With one field, which is the value."""
 
     def get(self, request: Request, pk: int) -> Response:
-        return self._answer(get_object_or_404(Query, pk=pk))
+        return self._answer(get_object_or_404(readable_queries(request.user), pk=pk))
 
     def put(self, request: AccountRequest, pk: int) -> Response:
-        query = get_object_or_404(Query, pk=pk)
+        query = get_object_or_404(readable_queries(request.user), pk=pk)
         form = checked(self.document(data=request.data))
         (value,) = form.validated_data.values()
         self.write(request.user, query, value)

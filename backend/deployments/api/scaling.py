@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -9,11 +11,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
 from backend.deployments import scaling
+from backend.errors import Conflict
 from backend.http.documents import Document, Form, checked
 from backend.topologies.models import Topology
 from backend.topologies.queries import topologies
+from backend.topologies.sight import sight_of
 from optimizer.logical.stream import MOST_TASKS
 
 
@@ -38,21 +43,34 @@ class SetTasksSerializer(Form):
     )
 
 
-def _document(topology: Topology) -> object:
-    document = {"most": scaling.most_tasks(), "streams": scaling.tasks_of(topology)}
+def _document(request: Request, topology: Topology) -> object:
+    sight = sight_of(request.user, topology)
+    seen = [one for one in scaling.tasks_of(topology) if sight.reads_stream(one.stream)]
+    document = {"most": scaling.most_tasks(), "streams": seen}
     return TasksSerializer(document).data
 
 
+def _refuse_unseen(request: AccountRequest, topology: Topology, streams: Iterable[str]) -> None:
+    """Raise `Conflict` for a stream that is not read, as far as the account may know."""
+    sight = sight_of(request.user, topology)
+    unseen = sorted(stream for stream in streams if not sight.reads_stream(stream))
+    if unseen:
+        raise Conflict("stream-not-read", f"{topology} does not read {', '.join(unseen)}")
+
+
 class TopologyTasks(APIView):
+    reads = Reads.TOPOLOGY
+
     @extend_schema(operation_id="topology_tasks", responses=TasksSerializer)
     def get(self, request: Request, name: str) -> Response:
-        return Response(_document(get_object_or_404(topologies(), name=name)))
+        return Response(_document(request, get_object_or_404(topologies(request.user), name=name)))
 
     @extend_schema(
         operation_id="set_topology_tasks", request=SetTasksSerializer, responses={202: TasksSerializer}
     )
     def put(self, request: AccountRequest, name: str) -> Response:
-        topology = get_object_or_404(topologies(), name=name)
+        topology = get_object_or_404(topologies(request.user), name=name)
         form = checked(SetTasksSerializer(data=request.data))
+        _refuse_unseen(request, topology, form.validated_data["tasks"])
         scaling.set_tasks(request.user, topology, form.validated_data["tasks"])
-        return Response(_document(topology), status=202)
+        return Response(_document(request, topology), status=202)

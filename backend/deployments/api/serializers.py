@@ -1,19 +1,22 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import get_args
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from backend.deployments.actions import Deployment
 from backend.http.documents import Document, Form
-from backend.live.api.answered import TopologyQuerySerializer, deployed_queries
+from backend.live.api.answered import TopologyQuerySerializer, deployed_queries, other_queries
 from backend.live.state import LIVE_STATE_CHOICES
 from backend.runs import launch_queue
 from backend.runs.api.serializers import RunSerializer
 from backend.topologies.models import ENDED, Desired, Topology
+from backend.topologies.sight import Sight, sights_of
 from backend.topologies.status import (
     DEPLOYMENT_CHOICES,
     active_revision,
@@ -35,6 +38,7 @@ class DeploymentSerializer(Document):
 class TopologySerializer(serializers.ModelSerializer[Topology]):
     state = serializers.SerializerMethodField()
     queries = serializers.SerializerMethodField()
+    other_queries = serializers.SerializerMethodField(help_text="how many there are that one does not read")
     streams = serializers.SerializerMethodField()
     plan_id = serializers.CharField(source="active_plan.plan_id", allow_null=True, default=None)
     trigger_ms = serializers.IntegerField(source="job_settings.trigger_ms")
@@ -45,7 +49,7 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
     memory_limit_bytes = serializers.IntegerField(
         allow_null=True, help_text="of what is stored, from the next start on; null: any amount"
     )
-    run = RunSerializer(source="current_run", allow_null=True)
+    run = serializers.SerializerMethodField()
     error = serializers.SerializerMethodField()
     waiting = serializers.SerializerMethodField(help_text="why its job is not launched yet; null if it is")
     restarts = serializers.IntegerField(source="failures")
@@ -63,6 +67,7 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
             "cost",
             "memory_limit_bytes",
             "queries",
+            "other_queries",
             "streams",
             "plan_id",
             "run",
@@ -79,15 +84,28 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
 
     @extend_schema_field(TopologyQuerySerializer(many=True))
     def get_queries(self, record: Topology) -> list[dict[str, object]]:
-        return deployed_queries(record)
+        return deployed_queries(record, self._sight(record))
+
+    def get_other_queries(self, record: Topology) -> int:
+        return other_queries(record, self._sight(record))
+
+    @extend_schema_field(RunSerializer(allow_null=True))
+    def get_run(self, record: Topology) -> object:
+        run = record.current_run
+        return None if run is None else RunSerializer(run, context={"sights": self.context["sights"]}).data
+
+    def _sight(self, record: Topology) -> Sight:
+        sights: dict[int, Sight] = self.context["sights"]
+        return sights[record.pk]
 
     def get_streams(self, record: Topology) -> list[str]:
-        return sorted(
-            {source.stream.name for one in record.deployed.all() for source in one.version.inputs.all()}
-        )
+        sight = self._sight(record)
+        seen = (one for one in record.deployed.all() if sight.reads(one.query.name))
+        return sorted({source.stream.name for one in seen for source in one.version.inputs.all()})
 
     def get_error(self, record: Topology) -> str | None:
-        return topology_error(record)
+        error = topology_error(record)
+        return None if error is None else self._sight(record).text(error)
 
     def get_waiting(self, record: Topology) -> str | None:
         run = record.current_run
@@ -113,8 +131,19 @@ class TopologySerializer(serializers.ModelSerializer[Topology]):
             "planned_revision": record.planned_revision,
             "active_revision": active_revision(record),
             "state": state,
-            "error": record.deployment_error if state == "failed" else None,
+            "error": self._sight(record).text(record.deployment_error) if state == "failed" else None,
         }
+
+
+def shown_topologies(request: Request, records: Iterable[Topology]) -> object:
+    """Topologies as documents, as far as the account that asks sees them."""
+    found = list(records)
+    return TopologySerializer(found, many=True, context={"sights": sights_of(request.user, found)}).data
+
+
+def shown_topology(request: Request, record: Topology) -> object:
+    """The same of one."""
+    return TopologySerializer(record, context={"sights": sights_of(request.user, [record])}).data
 
 
 class StopSerializer(Form):

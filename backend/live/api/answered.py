@@ -9,9 +9,8 @@ from backend.http.documents import Document
 from backend.oracle.api.serializers import CorrectnessSerializer, correctness
 from backend.topologies.models import Topology
 from backend.topologies.queries import pinned_topology
-from backend.topologies.status import (
-    suspension_reason,
-)
+from backend.topologies.sight import Sight
+from backend.topologies.status import suspension_reason
 
 
 class TopologyQuerySerializer(Document):
@@ -26,8 +25,8 @@ class TopologyQuerySerializer(Document):
     )
 
 
-def deployed_queries(record: Topology) -> list[dict[str, object]]:
-    """The queries of a topology, each in its deployed version."""
+def deployed_queries(record: Topology, sight: Sight) -> list[dict[str, object]]:
+    """The queries of a topology that are seen, each in its deployed version."""
     return [
         {
             "id": one.query_id,
@@ -39,4 +38,10 @@ def deployed_queries(record: Topology) -> list[dict[str, object]]:
             "pinned": pinned_topology(one.query),
         }
         for one in record.deployed.all()
+        if sight.reads(one.query.name)
     ]
+
+
+def other_queries(record: Topology, sight: Sight) -> int:
+    """How many there are besides."""
+    return sum(not sight.reads(one.query.name) for one in record.deployed.all())

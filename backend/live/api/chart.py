@@ -8,8 +8,9 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
-from backend.catalog.models import Query
+from backend.catalog.queries import readable_queries
 from backend.http.documents import Form, checked
 from backend.live.chart import MARKS, Chart, keep_chart
 
@@ -31,15 +32,17 @@ class ChartSerializer(Form):
 class QueryChart(APIView):
     """Keep the chart that everybody sees the query's results as."""
 
+    reads = Reads.QUERY
+
     @extend_schema(request=ChartSerializer, responses=ChartSerializer)
     def put(self, request: AccountRequest, pk: int) -> Response:
-        record = get_object_or_404(Query.objects.exclude(current=None), pk=pk)
+        record = get_object_or_404(readable_queries(request.user).exclude(current=None), pk=pk)
         form = checked(ChartSerializer(data=request.data))
         keep_chart(request.user, record, Chart(**form.validated_data))
         return Response(form.data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: AccountRequest, pk: int) -> Response:
-        record = get_object_or_404(Query.objects.exclude(current=None), pk=pk)
+        record = get_object_or_404(readable_queries(request.user).exclude(current=None), pk=pk)
         keep_chart(request.user, record, None)
         return Response(status=204)

@@ -19,13 +19,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
-from backend.live.sse.admission import Admission, admission_of
+from backend.live.sse.admission import Admission, TopologySeen, admission_of
 from backend.live.sse.answer import JSONToAll, event_stream
 from backend.live.sse.connection_limits import SLOTS, Slot
 from backend.live.sse.hub import hub
 from backend.redis import connection
-from backend.topologies.models import Topology
+from backend.topologies.queries import topologies
+from backend.topologies.sight import Sight, sight_of
 from jobs.protocol import entry_order
 
 
@@ -34,6 +36,7 @@ class Events(APIView):
     """Events after `Last-Event-ID` (or `?last_event_id=`), then each as it happens."""
 
     content_negotiation_class = JSONToAll
+    reads = Reads.TOPOLOGY
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         try:
@@ -51,8 +54,9 @@ class Events(APIView):
         """Counted already."""
 
     def get(self, request: AccountRequest, name: str) -> StreamingHttpResponse:
-        last_id, slot = self._let_in(request, name)
-        return event_stream(slot, _frames(name, last_id, admission_of(request)))
+        last_id, slot, sight = self._let_in(request, name)
+        admission = admission_of(request, TopologySeen(name, sight))
+        return event_stream(slot, _frames(name, last_id, admission))
 
     def head(self, request: AccountRequest, name: str) -> Response:
         """Say whether a stream would be let in.
@@ -62,8 +66,8 @@ class Events(APIView):
         self._let_in(request, name)[1].give_back()
         return Response()
 
-    def _let_in(self, request: AccountRequest, name: str) -> tuple[str | None, Slot]:
-        get_object_or_404(Topology, name=name)
+    def _let_in(self, request: AccountRequest, name: str) -> tuple[str | None, Slot, Sight]:
+        topology = get_object_or_404(topologies(request.user), name=name)
         last_id = request.headers.get("Last-Event-ID") or request.GET.get("last_event_id") or None
         try:
             if last_id is not None:
@@ -72,7 +76,7 @@ class Events(APIView):
             raise ValidationError({"last_event_id": [str(error)]}) from error
         # Asked before the answer begins, so that an unreachable Redis is a status and not a broken stream.
         connection().ping()
-        return last_id, SLOTS.take(request.user.pk)
+        return last_id, SLOTS.take(request.user.pk), sight_of(request.user, topology)
 
 
 async def _frames(name: str, last_id: str | None, admission: Admission) -> AsyncGenerator[bytes]:

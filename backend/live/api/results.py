@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.http.documents import Document, Form, checked
 from backend.live import downloads
 from backend.live.results import newest_results
@@ -50,10 +51,12 @@ class QueryResultsSerializer(Document):
 class QueryResults(APIView):
     """The newest results of a deployed query."""
 
+    reads = Reads.QUERY
+
     @extend_schema(parameters=[SampleLimitSerializer], responses=QueryResultsSerializer)
     def get(self, request: Request, pk: int) -> Response:
         form = checked(SampleLimitSerializer(data=request.query_params))
-        record = get_object_or_404(query_search.queries(), pk=pk)
+        record = get_object_or_404(query_search.queries(request.user), pk=pk)
         found = newest_results(record, form.validated_data["limit"])
         document = {
             "columns": [{"name": name, "type": kind} for name, kind in found.columns],
@@ -68,13 +71,15 @@ class QueryResults(APIView):
 class QueryDownload(APIView):
     """The newest results as a file: CSV, or JSON lines."""
 
+    reads = Reads.QUERY
+
     @extend_schema(
         parameters=[DownloadSerializer],
         responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/x-ndjson"): OpenApiTypes.STR},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         form = checked(DownloadSerializer(data=request.query_params))
-        record = get_object_or_404(query_search.queries(), pk=pk)
+        record = get_object_or_404(query_search.queries(request.user), pk=pk)
         found = newest_results(record, downloads.MOST_ROWS)
         if form.validated_data["form"] == "csv":
             text, kind, ending = downloads.to_csv(found), "text/csv; charset=utf-8", "csv"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
+from django.contrib.auth.models import User
 from django.db import close_old_connections
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
@@ -15,12 +16,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
 from backend.bounded.caller import caller_of
 from backend.catalog.models import Query
 from backend.errors import Conflict
 from backend.http.documents import Document, Form, checked
-from backend.live.sse.admission import admission_of
+from backend.live.sse.admission import QuerySeen, admission_of, no_longer_hold
 from backend.live.sse.answer import JSONToAll, event_stream
 from backend.live.sse.connection_limits import SLOTS
 from backend.live.subscription.cursor import Cursor, read_since
@@ -67,13 +69,15 @@ class SubscriptionPageSerializer(Document):
 class QuerySubscription(APIView):
     """A query's results, each once, from a cursor on."""
 
+    reads = Reads.QUERY
+
     @extend_schema(
         parameters=[SubscriptionRequestSerializer],
         responses={(200, "application/json"): SubscriptionPageSerializer, (200, ARROW): OpenApiTypes.BINARY},
     )
     def get(self, request: AccountRequest, pk: int) -> HttpResponseBase:
         given = checked(SubscriptionRequestSerializer(data=request.query_params)).validated_data
-        subscribed = _subscribed(pk)
+        subscribed = _subscribed(request.user, pk)
         cursor = start(subscribed.topology, subscribed.query, given["since"])
         page = self._page(request, subscribed, cursor, given["limit"], given["wait"])
         if given["form"] == "arrow":
@@ -93,8 +97,11 @@ class QuerySubscription(APIView):
         try:
             close_old_connections()
             caller, deadline = caller_of(request), time.monotonic() + wait_s
+            admission = admission_of(request, QuerySeen(subscribed.query_id))
             while not page.batches and time.monotonic() < deadline and not caller.gone.is_set():
                 time.sleep(min(POLL_SECONDS, max(0.0, deadline - time.monotonic())))
+                if no_longer_hold({admission}):
+                    raise Http404("no longer")
                 page = read_page(subscribed.topology, subscribed.query, page.cursor, limit)
             return page
         finally:
@@ -106,6 +113,7 @@ class QuerySubscriptionEvents(APIView):
     """The same as server-sent events, from `Last-Event-ID` or `?since=` on."""
 
     content_negotiation_class = JSONToAll
+    reads = Reads.QUERY
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         try:
@@ -125,14 +133,16 @@ class QuerySubscriptionEvents(APIView):
     def get(self, request: AccountRequest, pk: int) -> StreamingHttpResponse:
         said = request.headers.get("Last-Event-ID") or request.GET.get("since") or ""
         given = checked(SubscriptionRequestSerializer(data={"since": said})).validated_data
-        subscribed = _subscribed(pk)
+        subscribed = _subscribed(request.user, pk)
         cursor = start(subscribed.topology, subscribed.query, given["since"])
-        frames = subscription_frames(subscribed, cursor, admission_of(request))
+        frames = subscription_frames(
+            subscribed, cursor, admission_of(request, QuerySeen(subscribed.query_id))
+        )
         return event_stream(SLOTS.take(request.user.pk), frames)
 
 
-def _subscribed(pk: int) -> Subscribed:
-    record: Query = get_object_or_404(query_search.queries(), pk=pk)
+def _subscribed(account: User, pk: int) -> Subscribed:
+    record: Query = get_object_or_404(query_search.queries(account), pk=pk)
     deployment = deployment_of(record)
     if deployment is None:
         raise Conflict("not-deployed", f"no topology answers {record.name}")

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.http.documents import checked
 from backend.live.api.answered import deployed_queries
 from backend.live.api.serializers import (
@@ -22,58 +23,76 @@ from backend.live.arrivals import arrivals_of
 from backend.live.figures import figures_of
 from backend.live.provenance import provenance
 from backend.live.queries import live_state, past_epoch
+from backend.live.redaction import told_event, told_state
 from backend.streams.queries import streams
-from backend.topologies.queries import topologies
-from backend.topologies.query_search import queries
+from backend.topologies.queries import readers_of, topologies
+from backend.topologies.query_search import deployment_of, queries
+from backend.topologies.sight import WHOLE, sight_of
 
 
 class ResultProvenance(APIView):
     """How a result of the live tail came about."""
 
+    reads = Reads.QUERY
+
     @extend_schema(parameters=[ProvenanceRequestSerializer], responses=ProvenanceSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        record = get_object_or_404(queries(), pk=pk)
+        record = get_object_or_404(queries(request.user), pk=pk)
         form = checked(ProvenanceRequestSerializer(data=request.query_params))
-        found = provenance(record, form.validated_data["id"])
+        deployment = deployment_of(record)
+        sight = WHOLE if deployment is None else sight_of(request.user, deployment.topology)
+        found = provenance(record, form.validated_data["id"], sight)
         return Response(ProvenanceSerializer(found).data)
 
 
 class QueryFigures(APIView):
     """Latency, freshness, completeness and the verified time of a deployed query."""
 
+    reads = Reads.QUERY
+
     @extend_schema(responses=FiguresSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        return Response(FiguresSerializer(figures_of(get_object_or_404(queries(), pk=pk))).data)
+        record = get_object_or_404(queries(request.user), pk=pk)
+        return Response(FiguresSerializer(figures_of(record)).data)
 
 
 class StreamArrivals(APIView):
     """What came of a stream in the newest batches of every topology that reads it."""
 
+    reads = Reads.STREAM
+
     @extend_schema(parameters=[ArrivalsRequestSerializer], responses=ArrivalsSerializer(many=True))
     def get(self, request: Request, name: str) -> Response:
         form = checked(ArrivalsRequestSerializer(data=request.query_params))
-        record = get_object_or_404(streams(), name=name)
-        found = arrivals_of(record.name, form.validated_data["limit"])
+        record = get_object_or_404(streams(request.user), name=name)
+        names = [one.name for one in readers_of(request.user, record.name)]
+        found = arrivals_of(record.name, names, form.validated_data["limit"])
         return Response(ArrivalsSerializer(found, many=True).data)
 
 
 class Snapshot(APIView):
     """What the topology does now."""
 
+    reads = Reads.TOPOLOGY
+
     @extend_schema(responses=SnapshotSerializer)
     def get(self, request: Request, name: str) -> Response:
-        topology = get_object_or_404(topologies(), name=name)
+        topology = get_object_or_404(topologies(request.user), name=name)
         # pydantic's JSON form is also that of the events, so both sides of the fold look alike.
-        document = live_state(topology).model_dump(mode="json", exclude={"version"})
-        return Response({**document, "queries": deployed_queries(topology)})
+        sight = sight_of(request.user, topology)
+        document = told_state(live_state(topology), sight).model_dump(mode="json", exclude={"version"})
+        return Response({**document, "queries": deployed_queries(topology, sight)})
 
 
 class PastEpoch(APIView):
     """What one epoch did under its plan: an EpochCompleted of jobs.protocol."""
 
+    reads = Reads.TOPOLOGY
+
     @extend_schema(responses=OpenApiTypes.OBJECT)
     def get(self, request: Request, name: str, epoch: int) -> Response:
-        found = past_epoch(get_object_or_404(topologies(), name=name).name, epoch)
+        topology = get_object_or_404(topologies(request.user), name=name)
+        found = past_epoch(topology.name, epoch)
         if found is None:
             raise Http404("no such epoch, or it is no longer kept")
-        return Response(found.model_dump(mode="json"))
+        return Response(told_event(found, sight_of(request.user, topology)).model_dump(mode="json"))

@@ -14,34 +14,62 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 
+from backend.accounts.reading import privacy_in_force
 from backend.accounts.requests import AccountRequest
+from backend.catalog.queries import readable_queries
 from backend.tokens.models import Token
+from backend.topologies.queries import topologies
+from backend.topologies.sight import WHOLE, Sight, sight_of
+
+
+@dataclass(frozen=True, slots=True)
+class TopologySeen:
+    """What a listener is told of a topology, for as long as that is what it may know."""
+
+    topology: str
+    sight: Sight
+
+    def holds(self, account: User) -> bool:
+        record = topologies(account).filter(name=self.topology).first()
+        return record is not None and sight_of(account, record) == self.sight
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySeen:
+    """A subscription to a query."""
+
+    query: int
+
+    def holds(self, account: User) -> bool:
+        return readable_queries(account).filter(pk=self.query).exists()
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """An account, with the session or the token that it came by."""
+    """An account, with the session or the token that it came by, and what it reads."""
 
     account: int
     session: str | None
     token: int | None
+    seen: TopologySeen | QuerySeen
 
 
-def admission_of(request: AccountRequest) -> Admission:
+def admission_of(request: AccountRequest, seen: TopologySeen | QuerySeen) -> Admission:
     """Of a request that REST framework let in."""
     if isinstance(request.auth, Token):
-        return Admission(request.user.pk, None, request.auth.pk)
-    return Admission(request.user.pk, request.session.session_key, None)
+        return Admission(request.user.pk, None, request.auth.pk, seen)
+    return Admission(request.user.pk, request.session.session_key, None, seen)
 
 
 def no_longer_hold(admissions: Set[Admission]) -> set[Admission]:
-    """Admissions whose account, session or token no longer lets them in.
+    """Admissions whose account, session or token no longer lets them in, or whose account reads otherwise.
 
-    Three queries however many there are: deactivated and deleted accounts, sessions that were left
-    or expired or whose password was changed, tokens that were revoked or expired.
+    Four queries however many there are, while nothing is private: deactivated and deleted accounts, sessions
+    that were left or expired or whose password was changed, tokens that were revoked or expired. Where
+    something is, a few more for each account and what it listens to: it may have lost a right, or got one.
     """
     now = timezone.now()
-    accounts = get_user_model().objects.filter(is_active=True).only("password")
+    accounts = get_user_model().objects.filter(is_active=True).only("password", "is_active", "is_superuser")
     known = accounts.in_bulk({one.account for one in admissions})
     named = {one.session for one in admissions if one.session is not None}
     left = Session.objects.filter(pk__in=named, expire_date__gt=now)
@@ -50,7 +78,7 @@ def no_longer_hold(admissions: Set[Admission]) -> set[Admission]:
     valid = Q(expires_at=None) | Q(expires_at__gt=now)
     held = Token.objects.filter(valid, pk__in=marked, stream=None)
     tokens = dict(held.values_list("pk", "owner_id") if marked else ())
-    return {
+    gone = {
         one
         for one in admissions
         if one.account not in known
@@ -58,6 +86,16 @@ def no_longer_hold(admissions: Set[Admission]) -> set[Admission]:
         or (one.session is not None and not _is_open(one.session, sessions, known[one.account]))
         or (one.session is None and one.token is None)
     }
+    if privacy_in_force():
+        left_in = admissions - gone
+        stays = {pair: pair[1].holds(known[pair[0]]) for pair in {(one.account, one.seen) for one in left_in}}
+        return gone | {one for one in left_in if not stays[one.account, one.seen]}
+    restricted = (one for one in admissions - gone if not _is_unrestricted(one))
+    return gone | set(restricted)
+
+
+def _is_unrestricted(one: Admission) -> bool:
+    return isinstance(one.seen, QuerySeen) or one.seen.sight == WHOLE
 
 
 def _is_open(key: str, sessions: dict[str, str], account: User) -> bool:

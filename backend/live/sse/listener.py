@@ -6,8 +6,8 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 
-from backend.live.sse.admission import Admission
-from backend.live.sse.frames import BEAT, RESET
+from backend.live.sse.admission import Admission, TopologySeen
+from backend.live.sse.frames import BEAT, RESET, told_frame
 from backend.live.sse.replay_buffer import Order
 
 BEAT_SECONDS = 15.0
@@ -40,14 +40,14 @@ class Listener:
         """From now on it is sent what it missed and what is offered after that."""
         self._after = after
         for frame in missed:
-            self._put(frame)
+            self._put(self._told(frame))
 
     def offer(self, order: Order, frame: bytes) -> None:
         if self._after is None or self._ended_at is not None or order <= self._after:
             return
         if len(self._waiting) >= MOST_WAITING_FRAMES or self._bytes + len(frame) > MOST_WAITING_BYTES:
             self.reset()
-        self._put(frame)
+        self._put(self._told(frame))
 
     def reset(self) -> None:
         """Instead of all that waits: the client shall fetch a snapshot."""
@@ -94,6 +94,11 @@ class Listener:
                     await self._woken.wait()
             except TimeoutError:
                 yield BEAT
+
+    def _told(self, frame: bytes) -> bytes:
+        """The frame as this listener may be told it."""
+        seen = self.admission.seen
+        return told_frame(frame, seen.sight) if isinstance(seen, TopologySeen) else frame
 
     def _put(self, frame: bytes) -> None:
         if not self._waiting:

@@ -21,7 +21,7 @@ from backend.topologies.models import TopologyQuery
 POLL_SECONDS = 0.25
 """Between two looks for a new batch."""
 _BEAT_SECONDS = 15.0
-_CHECK_SECONDS = 2.0
+_CHECK_SECONDS = 0.5
 """Between two looks at whether the subscriber may stay, and the query is where it was."""
 PAGE_ROWS = 500
 

@@ -27,7 +27,8 @@ class WatchedSerializer(serializers.Serializer[Watched]):
     def to_representation(self, instance: Watched) -> dict[str, Any]:
         # pydantic's JSON form is also that of the snapshot.
         live = instance.live.model_dump(mode="json", include=set(_LIVE))
-        return super().to_representation({"topology": instance.topology, **live})  # type: ignore[arg-type]
+        shown = TopologySerializer(instance.topology, context={"sights": instance.sights}).data
+        return {"topology": shown, **live}
 
 
 class NewestResultSerializer(serializers.Serializer[NewestResult]):
@@ -46,7 +47,7 @@ class KeptLettersSerializer(serializers.Serializer[Kept]):
 
 
 class OwnSerializer(serializers.Serializer[Own]):
-    streams = serializers.IntegerField(help_text="of everybody")
+    streams = serializers.IntegerField(help_text="of all that the account reads")
     queries = serializers.IntegerField(help_text="of the account")
     deployed = serializers.IntegerField(help_text="of those")
 

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.bounded.caller import caller_of
 from backend.catalog.api.sql import BAD, drafted
 from backend.http.documents import checked
@@ -26,13 +27,15 @@ from optimizer.explain.advice import Advice
 class SqlOutlook(APIView):
     """A forecast interval of what a text would keep, and which windows fit better."""
 
+    reads = Reads.OWN
+
     @extend_schema(request=ExplainRequestSerializer, responses={200: OutlookSerializer, 400: BAD})
     def post(self, request: Request) -> Response:
         form = checked(ExplainRequestSerializer(data=request.data))
         caller = caller_of(request)
-        query, catalog = drafted(caller, form)
+        query, catalog = drafted(request, caller, form)
         values = form.validated_data
-        found = outlook(caller, query, values["sql"], catalog, values["topology"])
+        found = outlook(request.user, caller, query, values["sql"], catalog, values["topology"])
         document = {
             "topology": found.topology,
             "stores": [_store(one) for one in found.stores],
@@ -77,11 +80,13 @@ def _advice(one: Advice) -> dict[str, object]:
 class SqlExplain(APIView):
     """How a text would be answered: alone, and what it would add to a topology."""
 
+    reads = Reads.OWN
+
     @extend_schema(request=ExplainRequestSerializer, responses={200: ExplanationSerializer, 400: BAD})
     def post(self, request: Request) -> Response:
         form = checked(ExplainRequestSerializer(data=request.data))
         caller = caller_of(request)
-        query, catalog = drafted(caller, form)
+        query, catalog = drafted(request, caller, form)
         values = form.validated_data
-        explanation = explain(caller, query, values["sql"], catalog, values["topology"])
+        explanation = explain(request.user, caller, query, values["sql"], catalog, values["topology"])
         return Response(ExplanationSerializer(explanation).data)

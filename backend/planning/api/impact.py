@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.planning import impact
 from backend.streams.queries import streams
 from backend.topologies import queries
@@ -45,25 +46,33 @@ class ImpactSerializer(serializers.Serializer[impact.Impact]):
 class QueryImpact(APIView):
     """What undeploying, changing or deleting a query reaches."""
 
+    reads = Reads.QUERY
+
     @extend_schema(responses=ImpactSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        found = impact.of_query(get_object_or_404(catalog_queries(), pk=pk))
+        found = impact.of_query(request.user, get_object_or_404(catalog_queries(request.user), pk=pk))
         return Response(ImpactSerializer(found).data)
 
 
 class StreamImpact(APIView):
     """Who reads a stream, and which stores keep it."""
 
+    reads = Reads.STREAM
+
     @extend_schema(responses=ImpactSerializer)
     def get(self, request: Request, name: str) -> Response:
-        found = impact.of_stream(get_object_or_404(streams(), name=name).name)
+        found = impact.of_stream(request.user, get_object_or_404(streams(request.user), name=name).name)
         return Response(ImpactSerializer(found).data)
 
 
 class TopologyImpact(APIView):
     """What a stop reaches."""
 
+    reads = Reads.TOPOLOGY
+
     @extend_schema(responses=ImpactSerializer)
     def get(self, request: Request, name: str) -> Response:
-        found = impact.of_topology(get_object_or_404(queries.topologies(), name=name))
+        found = impact.of_topology(
+            request.user, get_object_or_404(queries.topologies(request.user), name=name)
+        )
         return Response(ImpactSerializer(found).data)

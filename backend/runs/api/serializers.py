@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from backend.http.documents import Document, Form
 from backend.topologies.models import Run
+from backend.topologies.sight import Sight, sights_of
 
 
 class RunSerializer(serializers.ModelSerializer[Run]):
@@ -35,10 +39,21 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         read_only_fields = fields
 
     def get_error(self, record: Run) -> str | None:
-        return record.error or None
+        return self._told(record, record.error)
 
     def get_error_detail(self, record: Run) -> str | None:
-        return record.error_detail or None
+        return self._told(record, record.error_detail)
+
+    def _told(self, record: Run, text: str) -> str | None:
+        sights: dict[int, Sight] = self.context["sights"]
+        return sights[record.topology_id].text(text) or None
+
+
+def shown_runs(request: Request, records: Sequence[Run]) -> list[object]:
+    """Runs as documents, as far as the account that asks sees their topologies."""
+    topologies = {run.topology_id: run.topology for run in records}
+    context = {"sights": sights_of(request.user, topologies.values())}
+    return list(RunSerializer(records, many=True, context=context).data)
 
 
 class RunsFilterSerializer(Form):

@@ -5,9 +5,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
 from backend.http.documents import checked
-from backend.streams.models import Stream
+from backend.streams.queries import streams
 from backend.tokens import actions, queries
 from backend.tokens.api.serializers import NewTokenSerializer, TokenSerializer, TokenWriteSerializer
 
@@ -17,6 +18,8 @@ class TokenList(APIView):
 
     Made and revoked in a session only: a stolen token makes no other.
     """
+
+    reads = Reads.OWN
 
     needs_session = True
 
@@ -28,13 +31,18 @@ class TokenList(APIView):
     def post(self, request: AccountRequest) -> Response:
         form = checked(TokenWriteSerializer(data=request.data))
         values = form.validated_data
-        stream = None if values["stream"] is None else get_object_or_404(Stream, name=values["stream"])
+        stream = (
+            None
+            if values["stream"] is None
+            else get_object_or_404(streams(request.user), name=values["stream"])
+        )
         record, secret = actions.create_token(request.user, values["name"], stream, values["expires_at"])
         shown = TokenSerializer(record).data
         return Response({**shown, "secret": secret}, status=201)
 
 
 class TokenDetail(APIView):
+    reads = Reads.OWN
     needs_session = True
 
     @extend_schema(responses={204: None})

@@ -8,11 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
 from backend.bounded.caller import caller_of, calling
 from backend.catalog.api.sql import BAD
 from backend.http.documents import checked
-from backend.topologies.models import Topology
+from backend.topologies.queries import topologies
 from backend.workloads.api.documents import plan_document
 from backend.workloads.api.serializers import (
     AppliedSerializer,
@@ -29,16 +30,20 @@ from backend.workloads.planning import plan_directory
 class DirectoryOfWhatRuns(APIView):
     """What runs, as the files of a directory."""
 
+    reads = Reads.SEVERAL
+
     @extend_schema(parameters=[ExportRequestSerializer], responses=ExportedSerializer)
     def get(self, request: Request) -> Response:
         topology = checked(ExportRequestSerializer(data=request.query_params)).validated_data.get("topology")
         if topology is not None:
-            get_object_or_404(Topology, name=topology)
-        return Response(ExportedSerializer({"files": files_of_what_runs(topology)}).data)
+            get_object_or_404(topologies(request.user), name=topology)
+        return Response(ExportedSerializer({"files": files_of_what_runs(request.user, topology)}).data)
 
 
 class DirectoryPlanned(APIView):
     """What applying a directory would change, and what that costs; nothing is written."""
+
+    reads = Reads.SEVERAL
 
     @extend_schema(request=DirectorySerializer, responses={200: DirectoryPlanSerializer, 400: BAD})
     def post(self, request: AccountRequest) -> Response:
@@ -49,6 +54,8 @@ class DirectoryPlanned(APIView):
 
 class DirectoryApplied(APIView):
     """Make everything as a directory says, or nothing."""
+
+    reads = Reads.SEVERAL
 
     @extend_schema(request=DirectorySerializer, responses={200: AppliedSerializer, 400: BAD})
     def post(self, request: AccountRequest) -> Response:

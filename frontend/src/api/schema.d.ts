@@ -445,10 +445,10 @@ export interface components {
         };
         AuditEntry: {
             account?: string | null;
-            action: string;
+            readonly action: string;
             /** Format: date-time */
-            at: string;
-            detail: string;
+            readonly at: string;
+            readonly detail: string;
         };
         Awaited: {
             revision: number;
@@ -737,9 +737,10 @@ export interface components {
             kept: number;
             letters: components["schemas"]["DeadLetter"][];
         };
+        /** @description A message, as far as the account that asks may know what it told. */
         Delivery: {
             readonly attempts: number;
-            detail: string;
+            readonly detail: string;
             readonly error: string;
             readonly event: components["schemas"]["EventEnum"];
             readonly id: number;
@@ -1162,7 +1163,7 @@ export interface components {
              */
             level_seconds: number[];
             /** Results */
-            results: number;
+            results: number | null;
             /** Seconds */
             seconds: number;
             /** State Bytes */
@@ -1491,7 +1492,7 @@ export interface components {
             deployed: number;
             /** @description of the account */
             queries: number;
-            /** @description of everybody */
+            /** @description of all that the account reads */
             streams: number;
         };
         PatchedQueryPatchRequest: {
@@ -2409,12 +2410,14 @@ export interface components {
             memory_limit_bytes: number | null;
             method: string;
             name: string;
+            /** @description how many there are that one does not read */
+            readonly other_queries: number;
             plan_id?: string | null;
             readonly queries: components["schemas"]["TopologyQuery"][];
             /** Format: date-time */
             readonly restart_at: string | null;
             restarts: number;
-            run: components["schemas"]["Run"] | null;
+            readonly run: components["schemas"]["Run"] | null;
             readonly state: components["schemas"]["LiveStateEnum"];
             readonly streams: string[];
             trigger_ms: number;

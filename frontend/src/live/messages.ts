@@ -25,7 +25,7 @@ export const historyPoint = z.object({
   seconds: z.number(),
   tuples_in: whole,
   backlog: whole.nullable(),
-  results: whole,
+  results: whole.nullable(),
   latency_ms_p50: z.number().nullable(),
   latency_ms_p99: z.number().nullable(),
   state_bytes: whole,

@@ -66,6 +66,11 @@ describe("rates", () => {
     expect(edgeRates(recent, history)("E2").now).toBeNull();
   });
 
+  it("of results is unknown where those of some queries are not told", () => {
+    const untold = history.map((point) => ({ ...point, results: null }));
+    expect(headerRates(untold, null)).toEqual({ tuplesIn: 200, results: null });
+  });
+
   it("falls while a job idles", () => {
     expect(headerRates(history, new Date(4000).toISOString()).tuplesIn).toBe(50);
     expect(headerRates(history, new Date(0).toISOString()).tuplesIn).toBe(200);

@@ -31,7 +31,8 @@ export interface HeaderRates {
 }
 
 /**
- * Tuples in and results out per second of wall time; null before two batches.
+ * Tuples in and results out per second of wall time; null before two batches, results also where those of
+ * some queries are not told.
  *
  * @param until the newest heartbeat: while a job idles its rates fall, although no batch says so
  */
@@ -46,8 +47,20 @@ export function headerRates(history: readonly HistoryPoint[], until: string | nu
   if (span === null) return { tuplesIn: null, results: null };
   return {
     tuplesIn: rest.reduce((sum, point) => sum + point.tuples_in, 0) / span,
-    results: rest.reduce((sum, point) => sum + point.results, 0) / span,
+    results: rated(resultsOf(rest), span),
   };
+}
+
+/** Of batches together; null where those of some queries are not told. */
+export function resultsOf(points: readonly HistoryPoint[]): number | null {
+  return points.reduce<number | null>(
+    (sum, { results }) => (sum === null || results === null ? null : sum + results),
+    0,
+  );
+}
+
+function rated(total: number | null, span: number): number | null {
+  return total === null ? null : total / span;
 }
 
 function newestEventTime(batch: BatchCompleted): number | null {

@@ -309,6 +309,16 @@ describe("historyPoint", () => {
   });
 });
 
+describe("queries that are not told", () => {
+  it("leave the number of results open", () => {
+    const told = batch(0);
+    const [own] = Object.values(told.queries);
+    if (own === undefined) throw new Error("the batch has no query");
+    const queries = { ...told.queries, "queries of other teams": { ...own, results: 0 } };
+    expect(historyPoint({ ...told, queries }).results).toBeNull();
+  });
+});
+
 describe("the socket's check", () => {
   it("refuses a message of an unknown type or version", () => {
     expect(liveEvent.safeParse({ ...started, type: "surprise" }).success).toBe(false);

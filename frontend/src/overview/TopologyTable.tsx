@@ -111,7 +111,7 @@ interface LineProps {
   readonly watched: WatchedTopology;
   readonly text: string;
   readonly label: string;
-  readonly value: (point: WatchedTopology["history"][number]) => number;
+  readonly value: (point: WatchedTopology["history"][number]) => number | null;
 }
 
 function Line({ watched: { topology, history }, text, label, value }: LineProps): JSX.Element {

@@ -1,5 +1,6 @@
 /** A topology's epochs as its switches and newest batches tell them. Pure. */
 import type { EpochPoint, HistoryPoint, Snapshot } from "../live/messages";
+import { resultsOf } from "../live/recent";
 
 /** `shapeText(7, [2, 1, 1])` is "2x2+2x1+1x1": columns by rows of each grid of so many tasks. */
 export function shapeText(tasks: number, rows: readonly number[]): string {
@@ -91,7 +92,7 @@ export function epochRows(
         batches: own.length,
         secondsPerBatch: mean(own.map((point) => point.seconds)),
         tuplesIn: own.length === 0 ? null : own.reduce((sum, point) => sum + point.tuples_in, 0),
-        results: own.length === 0 ? null : own.reduce((sum, point) => sum + point.results, 0),
+        results: own.length === 0 ? null : resultsOf(own),
         latencyP99Ms: latencies.length === 0 ? null : Math.max(...latencies),
         stateBytes: own.at(-1)?.state_bytes ?? null,
       };

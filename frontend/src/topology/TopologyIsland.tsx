@@ -39,7 +39,11 @@ function TopologyList({ colour }: { colour: ReturnType<typeof streamColours> }):
       ),
     },
     { label: "State", cell: ({ state, error }) => <StatusBadge state={state} title={error} /> },
-    { label: "Queries", kind: "number", cell: ({ queries }) => count(queries.length) },
+    {
+      label: "Queries",
+      kind: "number",
+      cell: ({ queries, other_queries }) => count(queries.length + other_queries),
+    },
     {
       label: "Streams",
       class: "chips",

@@ -14,13 +14,14 @@ from django.db.utils import OperationalError
 from django.test import AsyncClient
 
 from backend.live.sse import hub as hubs
-from backend.live.sse.admission import Admission
+from backend.live.sse.admission import Admission, TopologySeen
+from backend.topologies.sight import WHOLE
 from jobs.protocol import Heartbeat, events_key
 from tests.api.live.events import BEGIN, RUNS
 
 KEY = events_key("flights")
 URL = "/api/topologies/flights/events/"
-NOBODY = Admission(0, None, None)
+NOBODY = Admission(0, None, None, TopologySeen("flights", WHOLE))
 PATIENCE_S = 20.0
 
 

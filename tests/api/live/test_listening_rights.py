@@ -17,6 +17,9 @@ from django.test import AsyncClient
 from django.utils import timezone
 from rest_framework.throttling import AnonRateThrottle
 
+from backend.accounts.models import Team
+from backend.catalog.models import Query
+from backend.deployments.actions import deploy_query
 from backend.live.sse import hub as hubs
 from backend.live.sse import listener as listeners
 from backend.live.sse.connection_limits import SLOTS
@@ -25,6 +28,9 @@ from backend.tokens.models import Token
 from tests.api.live.listening import URL, ends, next_event, open_stream, say, session, until, written
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("flights", "_nobody_listens")]
+
+BUSY_S = 3.0
+"""What a busy machine adds."""
 
 
 def test_an_account_has_so_many_streams_and_others_have_theirs(
@@ -205,5 +211,28 @@ def test_a_database_that_cannot_be_asked_is_borne_for_a_while(
             await next_event(stream)
             assert (await next_event(stream))["id"] == entry
             assert await ends(stream), "nobody stays for ever unasked"
+
+    asyncio.run(story())
+
+
+def test_a_stream_ends_within_a_second_when_the_right_goes(
+    teammate: User, team: Team, owner: User, query: Query, bus: redis.Redis
+) -> None:
+    async def story() -> None:
+        await written(deploy_query, owner, query, "flights")
+        await written(lambda: Query.objects.filter(pk=query.pk).update(team=team))
+        client = await session(teammate)
+        opened = await open_stream(client)
+        await next_event(opened)
+        await written(lambda: Team.objects.filter(pk=team.pk).update(private=True))
+        await asyncio.sleep(2)
+        [entry] = await asyncio.to_thread(say, bus, 7)
+        while (await next_event(opened))["id"] != entry:
+            pass  # Where the stream begins; it does not end, as a member is told as before.
+        began = asyncio.get_running_loop().time()
+        await written(team.members.remove, teammate)
+        assert await ends(opened)
+        assert asyncio.get_running_loop().time() - began < 1 + BUSY_S
+        assert (await client.head(URL)).status_code == 404
 
     asyncio.run(story())

@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from django.test import AsyncClient, Client
 from pytest_django import Settings
 
+from backend.accounts.models import Team
 from backend.catalog.models import Query
 from backend.client import ClientError, Millrace, Refused
 from backend.client import tables as client_tables
@@ -24,7 +25,7 @@ from backend.live.subscription.kept import begin_keeping, end_keeping, kept_from
 from backend.topologies.models import Topology
 from tests.api.asynchronous import run as tell
 from tests.api.conftest import Run
-from tests.api.live.listening import next_event, served, session
+from tests.api.live.listening import ends, next_event, served, session, written
 
 ID = "0123abcd" * 4
 
@@ -228,6 +229,31 @@ def test_events_end_when_the_query_leaves(
         gone = await next_event(stream)
         assert gone["event"] == "gone"
         assert "no longer answers windy" in gone["data"]
+
+    tell(story)
+
+
+def test_results_come_no_longer_when_the_right_goes(
+    writer: Writer, owner: User, teammate: User, team: Team, query: Query, url: str, transactional_db: None
+) -> None:
+    writer.batch(0, [1])
+    Query.objects.filter(pk=query.pk).update(team=team)
+    Team.objects.filter(pk=team.pk).update(private=True)
+
+    async def story() -> None:
+        client: AsyncClient = await session(teammate)
+        stream = served(await client.get(f"{url}events/?since=0"))
+        assert (await next_event(stream))["event"] == "results"
+        polling = Client()
+        await written(polling.force_login, teammate)
+        waiting = asyncio.create_task(asyncio.to_thread(polling.get, f"{url}?since=1&wait=15"))
+        await asyncio.sleep(0.5)
+        await written(team.members.remove, teammate)
+        assert await ends(stream)
+        assert (await waiting).status_code == 404, "nor one that waits"
+        await asyncio.to_thread(writer.batch, 1, [2])
+        assert (await client.get(f"{url}?since=1")).status_code == 404
+        assert (await client.get(f"{url}events/?since=0")).status_code == 404
 
     tell(story)
 

@@ -113,8 +113,9 @@ function lagText(seconds: number | null): string {
   return seconds === 0 ? "0 s" : span(seconds * 1000);
 }
 
-function sizeText({ queries, streams }: TopologyDocument): string {
-  return `${plural(queries.length, "query", "queries")} · ${plural(streams.length, "stream", "streams")}`;
+function sizeText({ queries, other_queries, streams }: TopologyDocument): string {
+  const others = other_queries === 0 ? "" : ` · ${plural(other_queries, "query", "queries")} of other teams`;
+  return `${plural(queries.length, "query", "queries")}${others} · ${plural(streams.length, "stream", "streams")}`;
 }
 
 function givenUpText(givenUp: Snapshot["given_up"] | null): string | null {
