@@ -44,6 +44,7 @@ urlpatterns = [
     path("streams/<name:name>/", StreamPage.as_view(), name="stream"),
     path("jobs/", Page.as_view(island="jobs", title="Jobs"), name="jobs"),
     path("alerts/", Page.as_view(island="alerts", title="Alerts"), name="alerts"),
+    path("teams/", Page.as_view(island="teams", title="Teams"), name="teams"),
     path("tokens/", Page.as_view(island="tokens", title="Tokens"), name="tokens"),
     path("favicon.ico", icon, name="icon"),
     path("healthz", healthz, name="healthz"),

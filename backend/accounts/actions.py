@@ -1,12 +1,16 @@
-"""Making accounts."""
+"""Making accounts, and changing what teams keep to themselves."""
 
 from __future__ import annotations
 
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 
-from backend.accounts.queries import GROUPS, OPERATORS
+from backend.accounts.models import Team
+from backend.accounts.queries import GROUPS, OPERATORS, role_of
+from backend.errors import Forbidden
 
 SHOWN_APPS = ("streams", "catalog", "topologies")
 """What operators look at in the admin."""
@@ -38,3 +42,25 @@ def create_operator(username: str, password: str) -> User:
         account.save()
     account.groups.add(group)
     return account
+
+
+@transaction.atomic
+def set_private(account: User, team: Team, private: bool | None) -> None:
+    """Let only members and admins read what the team has, or everybody; None as the installation is.
+
+    Whoever read it and no longer may is sent away within a second. The admin's log of changes has it.
+
+    Raises `Forbidden` unless for admins.
+    """
+    if role_of(account) != "admin":
+        raise Forbidden("admins-only", f"only admins say whether what {team} has is private")
+    team.private = private
+    team.save(update_fields=["private"])
+    LogEntry.objects.create(
+        user=account,
+        content_type=ContentType.objects.get_for_model(Team),
+        object_id=str(team.pk),
+        object_repr=team.name,
+        action_flag=CHANGE,
+        change_message=f"private: {'as the installation' if private is None else 'yes' if private else 'no'}",
+    )

@@ -91,3 +91,9 @@ def told(account: User, names: Sequence[str], what: str = "queries") -> str:
     Where anything is private the account may not know of some of them.
     """
     return ", ".join(names) if reads_everything(account) else what
+
+
+def teams_seen(account: User) -> QuerySet[Team]:
+    """The account's teams; for admins all."""
+    found = Team.objects.prefetch_related("members")
+    return found if role_of(account) == "admin" else found.filter(members=account.pk)

@@ -12,6 +12,7 @@ const ISLANDS: Readonly<Record<string, () => Promise<ComponentType<IslandProps>>
   conversion: async () => (await import("./conversion/ConversionIsland")).ConversionIsland,
   topology: async () => (await import("./topology/TopologyIsland")).TopologyIsland,
   streams: async () => (await import("./streams/StreamsIsland")).StreamsIsland,
+  teams: async () => (await import("./teams/TeamsIsland")).TeamsIsland,
   tokens: async () => (await import("./tokens/TokensIsland")).TokensIsland,
   alerts: async () => (await import("./alerts/AlertsIsland")).AlertsIsland,
   jobs: async () => (await import("./jobs/JobsIsland")).JobsIsland,

@@ -142,6 +142,8 @@ TABLE: dict[tuple[str, str], Case] = {
     ("post", "/api/streams/{name}/events/"): Case(202, EDITORS, {"at": "2013-01-01"}),
     ("get", "/api/streams/{name}/impact/"): READ,
     ("get", "/api/streams/{name}/sample/"): READ,
+    ("get", "/api/teams/"): READ,
+    ("patch", "/api/teams/{id}/"): Case(200, (), {"private": True}, refusal=404, at={"id": "team"}),
     ("get", "/api/tokens/"): READ,
     ("post", "/api/tokens/"): Case(201, body={"name": "laptop"}),
     ("delete", "/api/tokens/{id}/"): Case(204, OWNER, refusal=404, at={"id": "token"}),
@@ -237,7 +239,14 @@ def world(
 
         bus.xadd(statistics_key("flights"), {"message": epoch.model_dump_json()})
 
-    keys = {"spare": spare.pk, "alert": rule.pk, "run": run.pk, "token": token.pk, "query": query.pk}
+    keys = {
+        "spare": spare.pk,
+        "alert": rule.pk,
+        "run": run.pk,
+        "token": token.pk,
+        "query": query.pk,
+        "team": team.pk,
+    }
     return World({name: str(key) for name, key in keys.items()}, fill)
 
 
@@ -278,6 +287,8 @@ def test_who_may(
                 transaction.set_rollback(True)
             refusal = 403 if role == "anonymous" else case.refusal
             wanted = case.status if role in case.who else refusal
+            if path == "/api/teams/{id}/" and role in ("owner", "teammate"):
+                wanted = 403  # Members see it, and admins change it.
             if answer.status_code != wanted:
                 told = answer.content.decode()[:200]
                 wrong.append(f"{role}: {method} {url}: {answer.status_code}, not {wanted}: {told}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.test import Client
@@ -299,3 +300,19 @@ def test_the_admin_shows_what_teams_have_to_those_who_read_everything() -> None:
     pages = {model: page for model, page in admin.site._registry.items() if model._meta.app_label in rooms}
     assert len(pages) > 10
     assert not [model for model, page in pages.items() if not isinstance(page, OfTeams)]
+
+
+@pytest.mark.django_db
+def test_an_admin_makes_a_team_private_and_members_see_that(
+    team: Team, as_owner: Client, as_outsider: Client, outsider: User
+) -> None:
+    url = f"/api/teams/{team.pk}/"
+    body = {"private": True}
+    assert as_outsider.patch(url, body, content_type="application/json").status_code == 404
+    refused = as_owner.patch(url, body, content_type="application/json")
+    assert (refused.status_code, refused.json()["code"]) == (403, "admins-only")
+    outsider.groups.add(Group.objects.get_or_create(name="admins")[0])
+    assert as_outsider.patch(url, body, content_type="application/json").json()["is_private"] is True
+    assert LogEntry.objects.get().get_change_message() == "private: yes"
+    (shown,) = as_owner.get("/api/teams/").json()
+    assert (shown["is_private"], shown["members"], shown["can_edit"]) == (True, ["ann", "bob"], False)

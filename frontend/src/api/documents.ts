@@ -33,6 +33,7 @@ export type Advice = Schemas["Advice"];
 export type Arrivals = Schemas["Arrivals"];
 export type ArrivalPoint = Schemas["ArrivalPoint"];
 export type Provenance = Schemas["Provenance"];
+export type Team = Schemas["Team"];
 export type NewToken = Schemas["NewToken"];
 export type Token = Schemas["Token"];
 export type AlertRule = Schemas["AlertRule"];

@@ -201,6 +201,14 @@ export interface paths {
         /** @description The newest tuples of a stream, newest first. */
         get: operations["streams_sample_retrieve"];
     };
+    "/api/teams/": {
+        /** @description One's own teams; admins see all. */
+        get: operations["teams_list"];
+    };
+    "/api/teams/{id}/": {
+        /** @description Make what a team has private, or open it, or leave it to the installation: for admins. */
+        patch: operations["teams_partial_update"];
+    };
     "/api/tokens/": {
         /**
          * @description One's own tokens.
@@ -1536,6 +1544,10 @@ export interface components {
             /** Format: double */
             tuples_per_second?: number | null;
         };
+        PatchedTeamPrivacyRequest: {
+            /** @description null: as the installation is */
+            private?: boolean | null;
+        };
         /** @description The topology to which a query is pinned. */
         Pin: {
             /** @description null: wherever the optimizer puts it */
@@ -2376,6 +2388,17 @@ export interface components {
             /** @description that the load may ask for */
             most: number;
             streams: components["schemas"]["StreamTasks"][];
+        };
+        Team: {
+            readonly can_edit: boolean;
+            readonly id: number;
+            /** @description whether only members and admins read */
+            readonly is_private: boolean;
+            /** @description accounts, by name */
+            readonly members: string[];
+            readonly name: string;
+            /** @description null: as the installation is */
+            private: boolean | null;
         };
         Token: {
             /** Format: date-time */
@@ -3597,6 +3620,39 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["StreamSample"];
+                };
+            };
+        };
+    };
+    teams_list: {
+        parameters: {
+            query?: never;
+            path?: never;
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Team"][];
+                };
+            };
+        };
+    };
+    teams_partial_update: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedTeamPrivacyRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Team"];
                 };
             };
         };

@@ -1,0 +1,64 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Team } from "../api/documents";
+import { answered, at, client, explainError } from "../api/request";
+import { SelectField } from "../ui/fields";
+import { ProblemLine } from "../ui/ProblemLine";
+import { type Column, Table } from "../ui/table/Table";
+import { useLoaded } from "../ui/useLoaded";
+
+const CHOICES = [
+  ["", "as the installation"],
+  ["private", "members and admins"],
+  ["open", "everybody"],
+] as const;
+
+/** One's teams, who is in them, and who reads what they have. */
+export function TeamsIsland(): JSX.Element {
+  const teams = useLoaded(() => answered(client.GET("/api/teams/")));
+  const [problem, setProblem] = useState<string | null>(null);
+  const change = (team: Team, choice: string): void => {
+    setProblem(null);
+    answered(
+      client.PATCH("/api/teams/{id}/", {
+        ...at({ id: team.id }),
+        body: { private: choice === "" ? null : choice === "private" },
+      }),
+    )
+      .catch((error: unknown) => setProblem(explainError(error)))
+      .finally(teams.reload);
+  };
+  const columns: readonly Column<Team>[] = [
+    { label: "Team", cell: (team) => team.name },
+    { label: "Members", cell: (team) => team.members.join(", ") || "–" },
+    {
+      label: "Read by",
+      cell: (team) =>
+        team.can_edit ? (
+          <SelectField
+            label={`Who reads what ${team.name} has`}
+            value={team.private === null ? "" : team.private ? "private" : "open"}
+            options={CHOICES}
+            onValue={(choice) => change(team, choice)}
+          />
+        ) : team.is_private ? (
+          "members and admins"
+        ) : (
+          "everybody"
+        ),
+    },
+  ];
+  return (
+    <section class="teams">
+      <p class="muted">
+        Members change each other's queries and streams. What a private team has, its results, dead letters
+        and live events are read by its members and by admins; nobody else learns that it is there.
+      </p>
+      <ProblemLine text={problem ?? teams.problem} />
+      {teams.value?.length === 0 && <p class="empty">You are in no team.</p>}
+      {teams.value !== null && teams.value.length > 0 && (
+        <Table columns={columns} rows={teams.value} rowKey={({ id }) => id} />
+      )}
+    </section>
+  );
+}
