@@ -17,6 +17,13 @@ MILLRACE_RATE_SIGN_IN       passwords that one address may try, right or wrong (
                             64 bits counts as one address
 MILLRACE_TRUSTED_PROXIES    addresses and networks of proxies, comma-separated (none): who asked, and whether
                             over TLS, is read from X-Forwarded-For and -Proto if they connect, else not
+MILLRACE_OIDC_URL           issuer of an OpenID Connect provider that signs people in, too (none)
+MILLRACE_OIDC_CLIENT        as what Millrace is registered there
+MILLRACE_OIDC_SECRET        the client's secret (none: a public client)
+MILLRACE_OIDC_NAME          what the page of signing in calls the provider (single sign-on)
+MILLRACE_OIDC_GROUPS        the claim that has somebody's groups (groups)
+MILLRACE_OIDC_TEAMS         teams by these groups, GROUP=TEAM comma-separated (none)
+MILLRACE_OIDC_HOURS         after so long whoever came by the provider comes again (8)
 MILLRACE_PRIVATE            1: what a team has is read by its members and admins alone, and what no team has
                             by its owner, but for teams that are made open (0: everybody reads everything, but
                             of teams that are made private)
@@ -216,6 +223,13 @@ MILLRACE_WEBHOOK_PRIVATE = os.environ.get("MILLRACE_WEBHOOK_PRIVATE") == "1"
 MILLRACE_WEBHOOK_CA = os.environ.get("MILLRACE_WEBHOOK_CA", "")
 MILLRACE_EMAIL = os.environ.get("MILLRACE_EMAIL", "")
 MILLRACE_EMAIL_FROM = os.environ.get("MILLRACE_EMAIL_FROM", "millrace@localhost")
+MILLRACE_OIDC_URL = os.environ.get("MILLRACE_OIDC_URL", "")
+MILLRACE_OIDC_CLIENT = os.environ.get("MILLRACE_OIDC_CLIENT", "millrace")
+MILLRACE_OIDC_SECRET = os.environ.get("MILLRACE_OIDC_SECRET", "")
+MILLRACE_OIDC_NAME = os.environ.get("MILLRACE_OIDC_NAME", "single sign-on")
+MILLRACE_OIDC_GROUPS = os.environ.get("MILLRACE_OIDC_GROUPS", "groups")
+MILLRACE_OIDC_TEAMS = os.environ.get("MILLRACE_OIDC_TEAMS", "")
+MILLRACE_OIDC_HOURS = _number("MILLRACE_OIDC_HOURS", 8.0, least=0.1)
 MILLRACE_PRIVATE = os.environ.get("MILLRACE_PRIVATE") == "1"
 MILLRACE_DEMO = os.environ.get("MILLRACE_DEMO") == "1"
 DEFAULT_DEMO_PASSWORD = "millrace"

@@ -24,6 +24,12 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "axes",
+    # Before django-allauth: it has templates in the place of theirs.
+    "backend.sign_on",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "backend.shell",
     "backend.accounts",
     "backend.streams",
@@ -57,6 +63,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "backend.shell.refusals.UnstorableNumbers",
     # Last: it answers a sign-in that has to wait.
@@ -105,6 +112,29 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# Sign-in by a provider: an account per subject, which no name and no address links to another one.
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": "oidc",
+                "name": MILLRACE_OIDC_NAME,
+                "client_id": MILLRACE_OIDC_CLIENT,
+                "secret": MILLRACE_OIDC_SECRET,
+                "settings": {"server_url": MILLRACE_OIDC_URL.rstrip("/")},
+            }
+        ],
+    }
+}
+SOCIALACCOUNT_ADAPTER = "backend.sign_on.adapter.Adapter"
+# By a link: a form's target may not lead to another site, as the Content-Security-Policy says.
+SOCIALACCOUNT_LOGIN_ON_GET = True
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = False
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_UNIQUE_EMAIL = False
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*"]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "login"

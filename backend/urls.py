@@ -27,6 +27,7 @@ handler500 = "backend.shell.refusals.failed"
 urlpatterns = [
     path("", Page.as_view(island="overview", title="Overview"), name="overview"),
     path("login/", Login.as_view(), name="login"),
+    path("", include("backend.sign_on.urls")),
     path("logout/", LogoutView.as_view(), name="logout"),
     path(
         "queries/",

@@ -15,10 +15,11 @@ class Login(LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """Name the demo's account where it runs, its password if the manual does."""
+        """Name the demo's account where it runs, its password if the manual does, and the provider."""
         is_default = settings.MILLRACE_DEMO_PASSWORD == DEFAULT_DEMO_PASSWORD
         return super().get_context_data(
             demo=settings.MILLRACE_DEMO,
             demo_password=DEFAULT_DEMO_PASSWORD if is_default else None,
+            provider=settings.MILLRACE_OIDC_NAME if settings.MILLRACE_OIDC_URL else None,
             **context,
         )

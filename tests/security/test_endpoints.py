@@ -11,6 +11,10 @@ from django.urls.resolvers import RoutePattern
 
 OPEN = {
     "login/": "where one signs in",
+    "sign-in/oidc/": "leads to the provider, if there is one",
+    "sign-in/oidc/callback/": "and back",
+    "sign-in/cancelled/": "leads to where one signs in",
+    "sign-in/inactive/": "and so does this",
     "logout/": "ends a session, by POST only",
     "favicon.ico": "the picture of the tab",
     "healthz": "says whether database and Redis answer",

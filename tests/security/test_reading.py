@@ -36,6 +36,9 @@ OPEN_TO_ALL = {
     "icon": "the picture of the tab",
     "metrics": "for operators who read everything, and a token",
     "Login": "where one signs in",
+    "leave": "leads to the provider",
+    "come_back": "and back",
+    "RedirectView": "leads to where one signs in",
     "Schema": "the API's description",
     "Docs": "and its page",
 }
