@@ -35,6 +35,9 @@ class RuleSpec:
     on_failed: bool
     lag_seconds: int | None
     stuck_seconds: int | None
+    letters_per_minute: int | None
+    latency_ms: int | None
+    state_mb: int | None
     enabled: bool
     team: str | None
 
@@ -111,6 +114,8 @@ def _write(account: User, rule: AlertRule, spec: RuleSpec) -> None:
     rule.channel, rule.target = spec.channel, spec.target
     rule.on_failed = spec.on_failed
     rule.lag_seconds, rule.stuck_seconds = spec.lag_seconds, spec.stuck_seconds
+    rule.letters_per_minute = spec.letters_per_minute
+    rule.latency_ms, rule.state_mb = spec.latency_ms, spec.state_mb
     rule.enabled = spec.enabled
     with transaction.atomic():
         rule.save()

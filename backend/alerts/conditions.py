@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from jobs.protocol import StreamMetrics
+
+_MB = 1 << 20
+"""As the pages count bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,12 @@ class Observed:
     """Queries that are not answered because they cost too much, and what they have too much of."""
     differing: Mapping[str, str] = field(default_factory=dict)
     """Queries whose results differ from a batch join, and how (`backend.oracle`)."""
+    letters: Mapping[str, int] = field(default_factory=dict)
+    """Dead letters of the last minute, by stream."""
+    latency_ms: Mapping[str, float] = field(default_factory=dict)
+    """Of 99 of 100 results of the last minute, by query."""
+    state_bytes: int = 0
+    """That its stores hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,9 @@ class Limits:
     on_failed: bool
     lag: timedelta | None
     stuck: timedelta | None
+    letters_per_minute: int | None = None
+    latency_ms: int | None = None
+    state_mb: int | None = None
 
 
 def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tuple[str, str]]:
@@ -40,8 +52,9 @@ def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tu
     `lag` is event time: how far the newest tuple of the slowest stream is behind the newest of any
     stream, so that it means the same for live streams and for history that is replayed. Stores keep
     so much more than their windows. What a stream's own lateness allows is no lag. `stuck` is wall clock:
-    a tuple has waited for so long and no batch was committed since. A topology that shall not run is told
-    of neither. `suspended` and `differs` go to whoever asked for failures: answers fail to come or are wrong.
+    a tuple has waited for so long and no batch was committed since. Of a topology that shall not run
+    only failures and answers are told. `suspended` and `differs` go to whoever asked for failures: answers
+    fail to come or are wrong.
     """
     found = []
     if limits.on_failed and observed.error is not None:
@@ -61,7 +74,20 @@ def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tu
         if waited > limits.stuck:
             seconds = int(waited.total_seconds())
             found.append(("stuck", f"tuples have waited for {seconds} s and no batch was committed"))
-    return found
+    return [*found, *_amounts(observed, limits)]
+
+
+def _amounts(observed: Observed, limits: Limits) -> Iterator[tuple[str, str]]:
+    """What there is too much of."""
+    if limits.letters_per_minute is not None and sum(observed.letters.values()) > limits.letters_per_minute:
+        of = ", ".join(f"{many} of {stream}" for stream, many in sorted(observed.letters.items()) if many)
+        yield "letters", f"dead letters in the last minute: {of}"
+    if limits.latency_ms is not None and observed.latency_ms:
+        slowest, query = max((ms, name) for name, ms in observed.latency_ms.items())
+        if slowest > limits.latency_ms:
+            yield "latency", f"one in 100 results of {query} takes {slowest:,.0f} ms or more"
+    if limits.state_mb is not None and observed.state_bytes > limits.state_mb * _MB:
+        yield "state", f"its stores hold {observed.state_bytes / _MB:,.0f} MB"
 
 
 def _lag(streams: dict[str, StreamMetrics]) -> tuple[str, timedelta] | None:

@@ -19,6 +19,9 @@ class Kind(models.TextChoices):
     STUCK = "stuck", "stuck"
     SUSPENDED = "suspended", "suspended"
     DIFFERS = "differs", "differs"
+    LETTERS = "letters", "letters"
+    LATENCY = "latency", "latency"
+    STATE = "state", "state"
     TEST = "test", "test"
 
 
@@ -37,6 +40,11 @@ class AlertRule(models.Model):
     lag_seconds = models.PositiveIntegerField(null=True)
     """None: not told of lag."""
     stuck_seconds = models.PositiveIntegerField(null=True)
+    letters_per_minute = models.PositiveIntegerField(null=True)
+    """Dead letters; 0 tells of each."""
+    latency_ms = models.PositiveIntegerField(null=True)
+    """For 99 of 100 of a query's results."""
+    state_mb = models.PositiveIntegerField(null=True)
     enabled = models.BooleanField(default=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="alert_rules")
     team = models.ForeignKey(

@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from backend.accounts.reading import reads_everything
 from backend.alerts.conditions import Limits, Observed, conditions
 from backend.alerts.models import Alert, AlertRule, Delivery
+from backend.dead_letters.queries import letters_since
 from backend.live.lag import waiting_since
 from backend.live.queries import live_state
 from backend.oracle.queries import differing
@@ -41,7 +42,7 @@ def watch(now: datetime) -> list[int]:
     for topology in watched if rules else ():
         mine = [rule for rule in rules if rule.topology_id in (None, topology.pk)]
         if mine:
-            observed = observe(topology)
+            observed = observe(topology, now)
             for rule in mine:
                 seen = _seen(rule.owner, topology, observed)
                 written += _compare(rule, topology, seen, there.get((rule.pk, topology.pk), {}), now)
@@ -64,14 +65,18 @@ def _seen(owner: User, topology: Topology, observed: Observed) -> Observed:
         streams=sight.by_stream(observed.streams),
         suspended={name: why for name, why in observed.suspended.items() if sight.reads(name)},
         differing={name: why for name, why in observed.differing.items() if sight.reads(name)},
+        letters=sight.by_stream(observed.letters),
+        latency_ms={name: ms for name, ms in observed.latency_ms.items() if sight.reads(name)},
     )
 
 
-def observe(topology: Topology) -> Observed:
+def observe(topology: Topology, now: datetime) -> Observed:
     """What is known of a topology now."""
     state = live_state(topology)
     tables = set(Stream.objects.filter(kind="table").values_list("name", flat=True))
-    streams = {} if state.batch is None else state.batch.streams
+    batch = state.batch
+    streams = {} if batch is None else batch.streams
+    latency = {} if batch is None else {name: one.latency_ms_p99 for name, one in batch.queries.items()}
     return Observed(
         error=topology_error(topology),
         wanted=topology.desired == Desired.RUNNING,
@@ -80,13 +85,23 @@ def observe(topology: Topology) -> Observed:
         waiting_since=waiting_since(topology, state),
         suspended=dict(topology.deployed.exclude(suspended_at=None).values_list("query__name", "excess")),
         differing=differing(topology),
+        letters=letters_since(topology.name, sorted(streams), now - timedelta(minutes=1)),
+        latency_ms={name: ms for name, ms in latency.items() if ms is not None},
+        state_bytes=0 if batch is None else sum(store.bytes for store in batch.stores.values()),
     )
 
 
 def _compare(
     rule: AlertRule, topology: Topology, observed: Observed, there: Mapping[str, Alert], now: datetime
 ) -> list[int]:
-    limits = Limits(rule.on_failed, _seconds(rule.lag_seconds), _seconds(rule.stuck_seconds))
+    limits = Limits(
+        on_failed=rule.on_failed,
+        lag=_seconds(rule.lag_seconds),
+        stuck=_seconds(rule.stuck_seconds),
+        letters_per_minute=rule.letters_per_minute,
+        latency_ms=rule.latency_ms,
+        state_mb=rule.state_mb,
+    )
     holding = dict(conditions(observed, limits, now))
     written = []
     for kind in sorted(holding.keys() - there.keys()):

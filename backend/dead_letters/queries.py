@@ -72,6 +72,17 @@ def kept_letters(read: Sequence[tuple[str, str]]) -> tuple[Kept, ...]:
     )
 
 
+def letters_since(topology: str, streams: Sequence[str], moment: datetime) -> dict[str, int]:
+    """How many dead letters of each stream there are from a moment on.
+
+    Those that a topology wrote are counted, as far as Redis keeps them.
+    """
+    pipeline = connection().pipeline(transaction=False)
+    for stream in streams:
+        pipeline.xrange(dead_letters_key(topology, stream), min=int(moment.timestamp() * 1000))
+    return {stream: len(entries) for stream, entries in zip(streams, pipeline.execute(), strict=True)}
+
+
 def letters_of(account: User | AnonymousUser, stream: str, limit: int) -> Letters:
     """The newest dead letters of a stream, over all topologies that the account reads.
 

@@ -18,6 +18,8 @@ from backend.topologies.sight import Sight
 SHORTEST_SECONDS = 5
 """What is watched for: alerts are looked at this often (`CELERY_BEAT_SCHEDULE`)."""
 LONGEST_SECONDS = 7 * 24 * 3600
+MOST = 1_000_000_000
+LIMITS = ("lag_seconds", "stuck_seconds", "letters_per_minute", "latency_ms", "state_mb")
 
 
 class AlertRuleWriteSerializer(Form):
@@ -40,6 +42,19 @@ class AlertRuleWriteSerializer(Form):
         default=None,
         help_text="of wall clock",
     )
+    letters_per_minute = serializers.IntegerField(
+        min_value=0, max_value=MOST, allow_null=True, default=None, help_text="dead letters; 0 tells of each"
+    )
+    latency_ms = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST,
+        allow_null=True,
+        default=None,
+        help_text="of any query, for 99 of 100 results of the last minute",
+    )
+    state_mb = serializers.IntegerField(
+        min_value=1, max_value=MOST, allow_null=True, default=None, help_text="that the stores hold"
+    )
     enabled = serializers.BooleanField(default=True)
     team = serializers.CharField(max_length=63, allow_null=True, default=None)
 
@@ -49,7 +64,7 @@ class AlertRuleWriteSerializer(Form):
                 validate_email(attrs["target"])
             except ValidationError as error:
                 raise serializers.ValidationError({"target": error.messages}) from error
-        if not attrs["on_failed"] and attrs["lag_seconds"] is None and attrs["stuck_seconds"] is None:
+        if not attrs["on_failed"] and all(attrs[limit] is None for limit in LIMITS):
             raise serializers.ValidationError({"on_failed": ["choose at least one thing to be told of"]})
         return attrs
 
@@ -105,6 +120,9 @@ class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
             "on_failed",
             "lag_seconds",
             "stuck_seconds",
+            "letters_per_minute",
+            "latency_ms",
+            "state_mb",
             "enabled",
             "owner",
             "team",

@@ -79,6 +79,27 @@ export function NewAlertForm({
           placeholder="not told"
           onValue={(stuck) => set({ stuck })}
         />
+        <TextField
+          label="more than this many dead letters come in a minute (0: any)"
+          inputMode="numeric"
+          value={fields.letters}
+          placeholder="not told"
+          onValue={(letters) => set({ letters })}
+        />
+        <TextField
+          label="one in 100 results of a query takes more than this many milliseconds"
+          inputMode="numeric"
+          value={fields.latency}
+          placeholder="not told"
+          onValue={(latency) => set({ latency })}
+        />
+        <TextField
+          label="its stores hold more than this many megabytes"
+          inputMode="numeric"
+          value={fields.state}
+          placeholder="not told"
+          onValue={(state) => set({ state })}
+        />
       </fieldset>
       <div class="form-row">
         <SelectField

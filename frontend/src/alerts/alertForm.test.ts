@@ -12,6 +12,9 @@ describe("the form of an alert", () => {
       on_failed: true,
       lag_seconds: null,
       stuck_seconds: null,
+      letters_per_minute: null,
+      latency_ms: null,
+      state_mb: null,
       enabled: true,
       team: null,
     });
@@ -28,11 +31,21 @@ describe("the form of an alert", () => {
   });
 
   it("puts a rule into words", () => {
-    expect(toldOf({ on_failed: true, lag_seconds: 60, stuck_seconds: null })).toBe(
+    const nothing = {
+      on_failed: false,
+      lag_seconds: null,
+      stuck_seconds: null,
+      letters_per_minute: null,
+      latency_ms: null,
+      state_mb: null,
+    };
+    expect(toldOf({ ...nothing, on_failed: true, lag_seconds: 60 })).toBe(
       `it fails, lags by ${span(60_000)}`,
     );
-    expect(toldOf({ on_failed: false, lag_seconds: null, stuck_seconds: 30 })).toBe(
-      `stands still for ${span(30_000)}`,
+    expect(toldOf({ ...nothing, stuck_seconds: 30 })).toBe(`stands still for ${span(30_000)}`);
+    expect(toldOf({ ...nothing, letters_per_minute: 0, latency_ms: 500, state_mb: 2000 })).toBe(
+      `has dead letters, takes longer than ${span(500)} for a result, holds more than 2,000 MB`,
     );
+    expect(toldOf({ ...nothing, letters_per_minute: 9 })).toBe("has more than 9 dead letters in a minute");
   });
 });

@@ -356,12 +356,15 @@ export interface components {
             readonly enabled: boolean;
             readonly id: number;
             readonly lag_seconds: number | null;
+            readonly latency_ms: number | null;
+            readonly letters_per_minute: number | null;
             readonly name: string;
             /** @description its newest message; null before the first */
             readonly newest: components["schemas"]["Delivery"] | null;
             readonly on_failed: boolean;
             owner: string;
             readonly secret: string;
+            readonly state_mb: number | null;
             readonly stuck_seconds: number | null;
             readonly target: string;
             team?: string | null;
@@ -373,9 +376,15 @@ export interface components {
             enabled: boolean;
             /** @description of event time */
             lag_seconds?: number | null;
+            /** @description of any query, for 99 of 100 results of the last minute */
+            latency_ms?: number | null;
+            /** @description dead letters; 0 tells of each */
+            letters_per_minute?: number | null;
             name: string;
             /** @default true */
             on_failed: boolean;
+            /** @description that the stores hold */
+            state_mb?: number | null;
             /** @description of wall clock */
             stuck_seconds?: number | null;
             /** @description a URL or an e-mail address */
@@ -766,10 +775,13 @@ export interface components {
          *     * `stuck` - stuck
          *     * `suspended` - suspended
          *     * `differs` - differs
+         *     * `letters` - letters
+         *     * `latency` - latency
+         *     * `state` - state
          *     * `test` - test
          * @enum {string}
          */
-        DeliveryKindEnum: "failed" | "lag" | "stuck" | "suspended" | "differs" | "test";
+        DeliveryKindEnum: "failed" | "lag" | "stuck" | "suspended" | "differs" | "letters" | "latency" | "state" | "test";
         /**
          * @description * `waiting` - waiting
          *     * `sent` - sent

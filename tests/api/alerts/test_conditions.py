@@ -10,7 +10,7 @@ from backend.alerts.conditions import Limits, Observed, conditions
 from jobs.protocol import StreamMetrics
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-ALL = Limits(True, timedelta(seconds=60), timedelta(seconds=30))
+ALL = Limits(True, timedelta(seconds=60), timedelta(seconds=30), 2, 500, 100)
 
 
 def metrics(newest_s: float | None, lateness_s: float = 0) -> StreamMetrics:
@@ -41,6 +41,13 @@ def observed(**changes: object) -> Observed:
         (observed(waiting_since=NOW - timedelta(seconds=31)), ["stuck"]),
         (observed(waiting_since=NOW - timedelta(seconds=31), wanted=False), []),
         (observed(differing={"pairs": "1 missing"}), ["differs"]),
+        (observed(letters={"a": 1, "b": 1}), []),
+        (observed(letters={"a": 1, "b": 2}), ["letters"]),
+        (observed(letters={"a": 1, "b": 2}, wanted=False), []),
+        (observed(latency_ms={"pairs": 500.0, "three": 90.0}), []),
+        (observed(latency_ms={"pairs": 500.5, "three": 90.0}), ["latency"]),
+        (observed(state_bytes=100 << 20), []),
+        (observed(state_bytes=(100 << 20) + 1), ["state"]),
     ],
 )
 def test_what_is_told(seen: Observed, kinds: list[str]) -> None:
@@ -53,4 +60,17 @@ def test_the_line_names_the_slowest_stream() -> None:
     assert [text for _, text in conditions(seen, ALL, NOW)] == [
         "the newest tuple of b is 0:01:20 older than that of another stream",
         "tuples have waited for 90 s and no batch was committed",
+    ]
+
+
+def test_the_lines_of_amounts() -> None:
+    seen = observed(
+        letters={"a": 3, "b": 0, "c": 1},
+        latency_ms={"pairs": 1234.5, "three": 90.0},
+        state_bytes=2500 << 20,
+    )
+    assert [text for _, text in conditions(seen, ALL, NOW)] == [
+        "dead letters in the last minute: 3 of a, 1 of c",
+        "one in 100 results of pairs takes 1,234 ms or more",
+        "its stores hold 2,500 MB",
     ]
