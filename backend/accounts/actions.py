@@ -46,7 +46,9 @@ def create_operator(username: str, password: str) -> User:
 
 @transaction.atomic
 def set_private(account: User, team: Team, private: bool | None) -> None:
-    """Let only members and admins read what the team has, or everybody; None as the installation is.
+    """Say who reads what the team has.
+
+    True is members and admins, False everybody, None as the installation is.
 
     Whoever read it and no longer may is sent away within a second. The admin's log of changes has it.
 

@@ -15,7 +15,10 @@ class Login(LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """Name the demo's account where it runs, its password if the manual does, and the provider."""
+        """What the page says beside its form.
+
+        The demo's account where it runs, its password if the manual has it, and the provider.
+        """
         is_default = settings.MILLRACE_DEMO_PASSWORD == DEFAULT_DEMO_PASSWORD
         return super().get_context_data(
             demo=settings.MILLRACE_DEMO,

@@ -24,7 +24,10 @@ from backend.accounts.queries import role_of
 
 
 class Reads(StrEnum):
-    """By which rule a view shows what it shows; every view says so (tests/security/test_reading.py)."""
+    """The rule under which a view shows something.
+
+    Every view names one (tests/security/test_reading.py).
+    """
 
     EVERYBODY = "everybody"
     """The same to everybody, and nothing of what teams have."""
@@ -77,7 +80,10 @@ def is_private(team: Team) -> bool:
 
 
 def reads_team(account: User, team: Team | None, owner_id: int) -> bool:
-    """Whether the account reads what the team has, or the owner where there is no team."""
+    """Whether the account reads what the team has.
+
+    Without a team, what the owner has.
+    """
     if reads_everything(account):
         return True
     if team is None:
@@ -86,7 +92,9 @@ def reads_team(account: User, team: Team | None, owner_id: int) -> bool:
 
 
 def told(account: User, names: Sequence[str], what: str = "queries") -> str:
-    """Things in the way of something, as a refusal tells them: by name, or only what they are.
+    """Things in the way of something, as a refusal tells them.
+
+    By name, or only what they are.
 
     Where anything is private the account may not know of some of them.
     """

@@ -14,7 +14,9 @@ from backend.topologies.sight import WHOLE, Sight, sights_of
 
 
 def rules_of(account: User) -> QuerySet[AlertRule]:
-    """The rules that the account may see: its own and its teams', for operators all that is not private.
+    """The rules that the account may see.
+
+    Its own and its teams', for operators all that is not private.
 
     Unlike queries, rules are not for everybody: targets and secrets stand in them.
     """
@@ -40,7 +42,10 @@ def deliveries_of(rule: AlertRule, limit: int) -> list[Delivery]:
 
 
 def sights_of_messages(account: User, deliveries: Iterable[Delivery]) -> dict[int | None, Sight]:
-    """What the account may know of the topologies that messages are about, by primary key."""
+    """What the account may know of the topologies of messages.
+
+    By primary key.
+    """
     named = {one.alert.topology_id: one.alert.topology for one in deliveries if one.alert.topology}
     found: dict[int | None, Sight] = {None: WHOLE}
     for key, sight in sights_of(account, named.values()).items():

@@ -53,7 +53,10 @@ def watch(now: datetime) -> list[int]:
 
 
 def _seen(owner: User, topology: Topology, observed: Observed) -> Observed:
-    """What may be told to a rule's owner; of a topology that it does not read, nothing."""
+    """What may be told to a rule's owner.
+
+    Of a topology that it does not read, nothing.
+    """
     if reads_everything(owner):
         return observed
     if not topologies(owner).filter(pk=topology.pk).exists():

@@ -16,7 +16,9 @@ from optimizer.conversion import ConvertedQuery
 
 
 def converted(account: User | AnonymousUser, caller: Caller, text: str, name: str) -> ConvertedQuery:
-    """The plans before and after, over streams and other queries by name that the account reads.
+    """The plans before and after.
+
+    Over streams and other queries that the account reads, by name.
 
     Args:
         name: of the query that is converted, which does not read itself; also what errors call it.

@@ -69,7 +69,10 @@ def texts_for(account: User | AnonymousUser, text: str, without: str) -> Texts:
 
 
 def texts_naming(account: User | AnonymousUser, words: Set[str], without: str | None = None) -> Texts:
-    """The names of all queries that the account reads, but one, and the texts of those among the words."""
+    """Queries that a text may name.
+
+    The names of all that the account reads, but one, and the texts of those among the words.
+    """
     records = readable_queries(account).exclude(current=None).order_by("name")
     if without is not None:
         records = records.exclude(name=without)
@@ -90,7 +93,9 @@ class Draft:
 
 
 def read_draft(account: User | AnonymousUser, caller: Caller, text: str, name: str) -> Draft:
-    """Check a text as query `name`, in a worker: over the streams and queries that the account reads.
+    """Check a text as query `name`, in a worker.
+
+    Over the streams and queries that the account reads.
 
     No text makes it raise, only a caller's limits do.
     """

@@ -1,4 +1,7 @@
-"""Which queries an account reads, and who made a query, which may belong to another account by now."""
+"""Which queries an account reads, and who made them.
+
+One may belong to another account by now.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,10 @@ class HitRate:
 
 
 def forecasts(account: User | AnonymousUser, topology: str) -> QuerySet[Forecast]:
-    """Of queries that the account reads, newest first; of all topologies if none is named."""
+    """Forecasts of queries that the account reads, newest first.
+
+    Of all topologies if none is named.
+    """
     seen = readable_queries(account).order_by().values("pk")
     found = Forecast.objects.filter(query__in=seen).select_related("query", "topology")
     return found.filter(topology__name=topology) if topology else found

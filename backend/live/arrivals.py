@@ -49,7 +49,10 @@ class Arrivals:
 
 
 def arrivals_of(stream: str, topologies: Sequence[str], limit: int) -> tuple[Arrivals, ...]:
-    """The newest batches, at most `limit` of each of these topologies, which read the stream."""
+    """The newest batches of topologies that read the stream.
+
+    At most `limit` of each.
+    """
     names = sorted(topologies)
     pipeline = connection().pipeline(transaction=False)
     for name in names:

@@ -1,4 +1,4 @@
-"""What a topology does, as far as one may know who does not read all of its queries.
+"""What a topology does, for those who do not read all of its queries.
 
 Events and the state that they make are told alike, so that a snapshot and the events after it stay a fresh
 snapshot:
@@ -82,7 +82,10 @@ def told_state(state: LiveState, sight: Sight) -> LiveState:
 
 @singledispatch
 def _hidden_parts(event: AnyEvent, sight: Sight) -> dict[str, Any]:
-    """The fields of an event that are told otherwise. A new kind of event says here what it tells."""
+    """The fields of an event that are told otherwise.
+
+    A new kind of event says here what it tells.
+    """
     raise TypeError(f"what {type(event).__name__} may tell of other teams is not said")
 
 

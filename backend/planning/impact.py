@@ -94,7 +94,10 @@ def _reached(record: Query, pinned: int | None) -> ReachedQuery:
 def _stores(
     account: User | AnonymousUser, topology: Topology, leaving: set[str], stream: str | None = None
 ) -> list[ReachedStore]:
-    """The stores of the plan that runs, or of the one that should, as far as they are seen."""
+    """The stores of the plan that runs, or of the one that should.
+
+    As far as they are seen.
+    """
     sight = sight_of(account, topology)
     plan = topology.active_plan or topology.plan
     if plan is None:

@@ -1,4 +1,4 @@
-"""What the admin shows of teams, to those who read everything, and what it never edits."""
+"""Admin pages that show, to those who read everything, and never edit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from backend.accounts.reading import reads_everything
 
 
 class OfTeams(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
-    """An admin page of what teams have: it shows all of it, so it is for those who read everything."""
+    """An admin page of what teams have.
+
+    It shows all of it, so it is for those who read everything.
+    """
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return super().has_module_permission(request) and reads_everything(request.user)

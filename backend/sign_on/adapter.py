@@ -1,4 +1,7 @@
-"""What Millrace decides of a sign-in by the provider; django-allauth does the rest."""
+"""What Millrace decides of a sign-in by the provider.
+
+django-allauth does the rest.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # django-alla
         refuse_unreadable(request, sociallogin)
 
     def populate_user(self, request: HttpRequest, sociallogin: SocialLogin, data: dict[str, Any]) -> User:
-        """Take the name alone, made unique where an account has it; mail goes where alerts say."""
+        """Take the name alone, made unique where an account has it.
+
+        Mail goes where alerts say.
+        """
         user: User = sociallogin.user
         user.username = str(data.get("username") or sociallogin.account.uid)
         return user

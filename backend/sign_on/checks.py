@@ -16,7 +16,10 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 
 @register()
 def check_provider(app_configs: Sequence[AppConfig] | None, **_: object) -> list[CheckMessage]:
-    """Who somebody is comes over TLS alone: that is what makes the provider's answers its own."""
+    """Ask for TLS to the provider.
+
+    Nothing else makes its answers its own.
+    """
     faults: list[CheckMessage] = []
     url = urlsplit(settings.MILLRACE_OIDC_URL)
     if settings.MILLRACE_OIDC_URL and not (

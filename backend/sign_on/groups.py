@@ -58,7 +58,10 @@ def groups_of(claims: object) -> frozenset[str]:
 
 
 def refuse_unreadable(request: HttpRequest, login: SocialLogin) -> None:
-    """End a sign-in whose groups cannot be read, before there is an account or a session."""
+    """End a sign-in whose groups cannot be read.
+
+    It ends before there is an account or a session.
+    """
     try:
         groups_of(login.account.extra_data)
     except ValueError as error:
@@ -67,7 +70,9 @@ def refuse_unreadable(request: HttpRequest, login: SocialLogin) -> None:
 
 
 def follow(request: HttpRequest, user: User, sociallogin: SocialLogin | None = None, **_: Any) -> None:
-    """Put an account that comes by the provider into the teams that its groups say, and out of the others.
+    """Put an account into the teams that its groups say.
+
+    And out of the others: whenever it comes by the provider.
 
     Only teams that `MILLRACE_OIDC_TEAMS` names; one that is not there is made. The session ends after
     `MILLRACE_OIDC_HOURS`, so that what the provider takes away is gone by then.

@@ -16,7 +16,10 @@ _LOGGER = logging.getLogger(__name__)
 
 @require_GET
 def leave(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Send the browser to the provider, with a state and a PKCE challenge of this session's."""
+    """Send the browser to the provider.
+
+    With a state and a PKCE challenge of this session's.
+    """
     if not settings.MILLRACE_OIDC_URL or request.user.is_authenticated:
         return redirect("login")
     # Where it goes next is all that one may say: django-allauth would link accounts, too, on request.

@@ -1,4 +1,7 @@
-"""Under the names by which django-allauth finds them."""
+"""The addresses of signing in by the provider.
+
+They have the names under which django-allauth looks them up.
+"""
 
 from django.urls import path
 from django.views.generic import RedirectView

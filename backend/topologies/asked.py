@@ -1,4 +1,7 @@
-"""What a topology was ever asked to answer: its plans, logs and results still speak of it."""
+"""What a topology was ever asked to answer.
+
+Its plans, logs and results still speak of it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ from backend.topologies.models import AskedQuery, Topology
 
 
 def note_asked(topology: Topology, query: Query) -> None:
-    """Remember that a topology was asked to answer a query, also when neither of them does so any more."""
+    """Remember that a topology was asked to answer a query.
+
+    Also for the time when it no longer does.
+    """
     AskedQuery.objects.get_or_create(topology=topology, query=query)
 
 
@@ -33,7 +39,10 @@ def not_readable(account: User | AnonymousUser, hidden: Set[int]) -> QuerySet[As
 
 
 def keep_readers(instance: Query, **_: Any) -> None:
-    """Before a query is deleted: what is left of it in topologies stays for those who read it."""
+    """Keep what a query leaves in topologies for those who read it.
+
+    Before it is deleted.
+    """
     asked = AskedQuery.objects.filter(query=instance)
     if asked.exists():
         asked.update(name=instance.name, owner=instance.owner_id, team=_reserved_by(instance))
@@ -52,7 +61,10 @@ def refuse_names_of_others(name: str, account: User, **_: Any) -> None:
 
 
 def _reserved_by(query: Query) -> Team | None:
-    """The team that kept the query to itself: its own, or that of a stream or view of it."""
+    """The team that kept the query to itself.
+
+    Its own, or that of a stream or view of it.
+    """
     read, pending = {query.pk}, {query.pk}
     while pending:
         links = QueryVersion.reads.through.objects.filter(from_queryversion__query__in=pending)

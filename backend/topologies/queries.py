@@ -19,7 +19,9 @@ from optimizer.physical.graph import PhysicalGraph
 
 
 def topologies(account: User | AnonymousUser) -> QuerySet[Topology]:
-    """The topologies that the account reads, with their API document's needs, in a fixed number of queries.
+    """The topologies that the account reads.
+
+    With what their API documents need, in a fixed number of queries.
 
     Those that answer a query that it reads, and for operators, who run them, all. What it may know of the
     other queries there says `backend.topologies.sight`.
@@ -41,7 +43,7 @@ def topologies(account: User | AnonymousUser) -> QuerySet[Topology]:
 
 
 def readers_of(account: User | AnonymousUser, stream: str) -> list[Topology]:
-    """The topologies that answer a query which reads the stream, and which the account reads."""
+    """The topologies that the account reads and that read the stream."""
     found = list(topologies(account).filter(deployed__version__inputs__stream__name=stream).distinct())
     sights = sights_of(account, found)
     return [topology for topology in found if sights[topology.pk].reads_stream(stream)]
@@ -73,7 +75,10 @@ def seen_document(graph: Mapping[str, object], sight: Sight) -> dict[str, object
 
 
 def plan_document(plan: Plan, sight: Sight) -> dict[str, object]:
-    """The plan as the API shows it (docs/design/frontend-contract.md), as far as it is seen."""
+    """The plan as the API shows it, as far as it is seen.
+
+    docs/design/frontend-contract.md has its form.
+    """
     total = plan.probe + plan.storage + plan.latency
     gap = None
     if plan.bound is not None:

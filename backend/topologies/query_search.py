@@ -18,7 +18,10 @@ def deployment_of(record: Query) -> TopologyQuery | None:
 
 
 def queries(account: User | AnonymousUser) -> QuerySet[Query]:
-    """The queries that the account reads, with their API document's needs, in a fixed number of queries."""
+    """The queries that the account reads.
+
+    With what their API documents need, in a fixed number of database queries.
+    """
     return (
         readable_queries(account)
         .exclude(current=None)

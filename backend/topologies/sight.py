@@ -67,7 +67,9 @@ class Sight:
         return {name: value for name, value in found.items() if self.reads(name)}
 
     def by_element(self, found: Mapping[str, V]) -> dict[str, V]:
-        """The same with other names for parts that no query needs which is read; there are as many.
+        """The same, with other names for what no query needs which is read.
+
+        There are as many.
 
         An id says of what structure a part is, to one who guesses it.
         """

@@ -23,7 +23,9 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def files_of_what_runs(account: User | AnonymousUser, topology: str | None = None) -> dict[str, str]:
-    """The deployed queries that the account reads, what they read as views, and their streams; texts by path.
+    """What runs and the account reads, as a directory: texts by path.
+
+    Deployed queries, what they read as views, and their streams.
 
     Args:
         topology: only its queries; those of all topologies if it is None.

@@ -178,7 +178,10 @@ def _priced(
 
 
 def _with_unread(declared: Catalog, present: Catalog) -> Catalog:
-    """The catalog after a change, with the streams that its author does not read: others' queries do."""
+    """The catalog after a change, with the streams of others' queries.
+
+    Its author does not read all of these.
+    """
     unread = (stream for stream in present if declared.find(stream.name) is None)
     return Catalog.of([*declared, *unread], declared.functions)
 

@@ -1,4 +1,7 @@
-"""The part of a plan that some of its queries need, and nothing of what others ask."""
+"""The part of a plan that some of its queries need.
+
+Nothing of what others ask is in it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ from optimizer.physical.usage import users_of
 
 
 def restricted_to(graph: PhysicalGraph, names: Set[str]) -> PhysicalGraph:
-    """The graph as somebody may see it who knows these queries of it and no other.
+    """The graph as a reader of these queries may see it.
+
+    Such a reader knows none of the others.
 
     Stores, edges and rules that none of them needs are left out. Of what others need too the conditions that
     the plan may have widened or narrowed for these are left out, a source's filter and a probe's predicates:

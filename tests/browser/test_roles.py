@@ -23,6 +23,11 @@ for name, group in (("vera", "viewers"), ("august", "authors"), ("olga", "operat
     account.groups.set([Group.objects.get_or_create(name=group)[0]])
 account, _ = User.objects.get_or_create(username="ada", is_staff=True, is_superuser=True)
 account.set_password({password!r}); account.save()
+from backend.accounts.models import Team
+from backend.catalog.models import Query
+team, _ = Team.objects.get_or_create(name="night")
+team.members.set(User.objects.filter(username="august"))
+Query.objects.filter(name="made_up_in_wind").update(team=team)
 """
 
 
@@ -106,6 +111,34 @@ def test_an_operator_runs_topologies_and_is_no_admin(browser: Browser, product: 
         expect(page.get_by_role("button", name="Stop…")).to_be_enabled(timeout=SLOW_MS)
         page.goto("/streams/departures/")
         expect(page.get_by_role("button", name="Edit")).to_be_visible()
+
+
+def test_what_a_private_team_has_is_its_members(browser: Browser, product: RunningProduct) -> None:
+    with signed_in(browser, product.url, "ada", PASSWORD) as page:
+        page.get_by_role("link", name="Teams").click()
+        expect(page.get_by_role("row", name="night august")).to_be_visible()
+        page.get_by_label("Who reads what night has").select_option("members and admins")
+        page.reload()
+        expect(page.get_by_label("Who reads what night has")).to_have_value("private")
+    with signed_in(browser, product.url, "august", PASSWORD) as page:
+        page.goto("/teams/")
+        expect(page.get_by_role("row", name="night august members and admins")).to_be_visible()
+        page.goto("/queries/")
+        expect(page.get_by_role("link", name="made_up_in_wind")).to_be_visible()
+    with signed_in(browser, product.url, "vera", PASSWORD) as page:
+        page.goto("/queries/")
+        expect(page.locator("section.catalog table")).to_be_visible()
+        expect(page.get_by_role("link", name="made_up_in_wind")).to_have_count(0)
+        page.goto("/topologies/flights/?view=trees")
+        expect(page.get_by_text("1 query of other teams")).to_be_visible(timeout=SLOW_MS)
+        expect(page.locator("svg.forest .node").first).to_be_visible(timeout=SLOW_MS)
+        expect(page.get_by_text("made_up_in_wind")).to_have_count(0)
+    with signed_in(browser, product.url, "ada", PASSWORD) as page:
+        page.goto("/teams/")
+        page.get_by_label("Who reads what night has").select_option("everybody")
+    with signed_in(browser, product.url, "vera", PASSWORD) as page:
+        page.goto("/queries/")
+        expect(page.get_by_role("link", name="made_up_in_wind")).to_be_visible()
 
 
 def test_an_admin_gives_a_role(browser: Browser, product: RunningProduct) -> None:

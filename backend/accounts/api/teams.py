@@ -56,7 +56,7 @@ class TeamList(APIView):
 
 
 class TeamDetail(APIView):
-    """Make what a team has private, or open it, or leave it to the installation: for admins."""
+    """Who reads what a team has, which admins say."""
 
     reads = Reads.OWN
 

@@ -138,7 +138,10 @@ class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
 
 
 def rule_documents(account: User, rules: Sequence[AlertRule]) -> list[dict[str, object]]:
-    """The documents of rules, each with its newest message, as far as the account may know what that told."""
+    """The documents of rules, each with its newest message.
+
+    Of what that told as much as the account may know.
+    """
     newest = newest_deliveries(rules)
     context = {"newest": newest, "sights": sights_of_messages(account, newest.values())}
     return [dict(AlertRuleSerializer(rule, context=context).data) for rule in rules]

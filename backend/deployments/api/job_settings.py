@@ -49,7 +49,10 @@ class TopologyJob(APIView):
         return self._answer(self._topology(request, name))
 
     def _topology(self, request: Request, name: str) -> Topology:
-        """Settings name the queries whose results go to a sink: they are for those who read all of them."""
+        """How the topology's job works.
+
+        Settings name the queries whose results go to a sink, so they are for those who read all of them.
+        """
         found = get_object_or_404(topologies(request.user), name=name)
         if not sight_of(request.user, found).is_whole:
             raise Http404("they may name queries of other teams")

@@ -37,7 +37,10 @@ def _shown(request: AccountRequest, records: Query | list[Query]) -> object:
 
 
 def _again(request: AccountRequest, pk: int) -> object:
-    """A query that was written; not found if it was given to whom it may no longer be read of."""
+    """The answer to a query that was written.
+
+    Not found if it was given away to where the writer does not read it.
+    """
     return _shown(request, get_object_or_404(query_search.queries(request.user), pk=pk))
 
 

@@ -62,7 +62,9 @@ def admission_of(request: AccountRequest, seen: TopologySeen | QuerySeen) -> Adm
 
 
 def no_longer_hold(admissions: Set[Admission]) -> set[Admission]:
-    """Admissions whose account, session or token no longer lets them in, or whose account reads otherwise.
+    """Admissions that no longer hold.
+
+    Their account, session or token lets them in no more, or their account reads otherwise.
 
     Four queries however many there are, while nothing is private: deactivated and deleted accounts, sessions
     that were left or expired or whose password was changed, tokens that were revoked or expired. Where

@@ -36,7 +36,10 @@ def _shown(request: AccountRequest, records: list[Stream], many: bool) -> object
 
 
 def _again(request: AccountRequest, record: Stream) -> object:
-    """A stream that was written; not found if it was given to whom it may no longer be read of."""
+    """The answer to a stream that was written.
+
+    Not found if it was given away to where the writer does not read it.
+    """
     return _shown(request, [get_object_or_404(queries.streams(request.user), pk=record.pk)], many=False)
 
 

@@ -206,7 +206,7 @@ export interface paths {
         get: operations["teams_list"];
     };
     "/api/teams/{id}/": {
-        /** @description Make what a team has private, or open it, or leave it to the installation: for admins. */
+        /** @description Who reads what a team has, which admins say. */
         patch: operations["teams_partial_update"];
     };
     "/api/tokens/": {
