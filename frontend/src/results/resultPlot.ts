@@ -44,6 +44,8 @@ export function drawResults(plot: Plot, data: ResultPlotData): Element {
   });
   // With a legend, the drawing is one of the parts of a figure.
   const drawing = picture instanceof SVGElement ? picture : picture.querySelector(":scope > svg");
+  // It is one picture to a screen reader, and has no named parts.
+  for (const part of drawing?.querySelectorAll("[aria-label]") ?? []) part.removeAttribute("aria-label");
   drawing?.setAttribute("role", "img");
   drawing?.setAttribute("aria-label", describe(data));
   return picture;

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { answered, at, client, explainError, Refusal } from "../api/request";
+import { answered, at, client, explainError } from "../api/request";
 import { parseGraph } from "../plan/physicalGraph";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ownActions, topologyActions } from "./actions";
@@ -24,18 +24,12 @@ const PAGES: readonly Entry[] = [
 const NEW_QUERY: Entry = { kind: "page", name: "New query", href: "/queries/new/" };
 
 async function storesOf(topology: string): Promise<Entry[]> {
-  try {
-    const plan = await answered(client.GET("/api/topologies/{name}/graph/", at({ name: topology })));
-    return parseGraph(plan.graph).stores.map((store) => ({
-      kind: "store",
-      name: store.label,
-      href: `${topologyPage(topology)}#${encodeURIComponent(store.id)}`,
-    }));
-  } catch (error) {
-    // A topology without a plan has no stores.
-    if (error instanceof Refusal && error.status === 404) return [];
-    throw error;
-  }
+  const plan = await answered(client.GET("/api/topologies/{name}/graph/", at({ name: topology })));
+  return parseGraph(plan.graph).stores.map((store) => ({
+    kind: "store",
+    name: store.label,
+    href: `${topologyPage(topology)}#${encodeURIComponent(store.id)}`,
+  }));
 }
 
 async function loadEntries(operator: boolean): Promise<Entry[]> {
@@ -44,7 +38,8 @@ async function loadEntries(operator: boolean): Promise<Entry[]> {
     answered(client.GET("/api/topologies/")),
     answered(client.GET("/api/streams/")),
   ]);
-  const stores = await Promise.all(topologies.map((topology) => storesOf(topology.name)));
+  const planned = topologies.filter((topology) => topology.plan_id !== null);
+  const stores = await Promise.all(planned.map((topology) => storesOf(topology.name)));
   return [
     ...queries.map((query): Entry => ({ kind: "query", name: query.name, href: `/queries/${query.id}/` })),
     ...topologies.map(({ name }): Entry => ({ kind: "topology", name, href: topologyPage(name) })),
