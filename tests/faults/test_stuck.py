@@ -94,7 +94,7 @@ def test_a_job_that_stands_still_is_launched_again(supervised: Supervised, bus: 
     _heard(bus, lambda e: e.type == "heartbeat" and e.at > arrived + timedelta(seconds=3))
     supervised.now = arrived + timedelta(seconds=1)
     assert topology_state(supervised.look()) in ("running", "idle")
-    waiting = observe(supervised.topology).waiting_since
+    waiting = observe(supervised.topology, timezone.now()).waiting_since
     assert waiting is not None
     assert waiting <= arrived
 

@@ -172,7 +172,7 @@ def test_a_result_that_is_taken_out_of_the_tail_is_missed_and_told_of(
     assert (made.verdict, made.missing, made.extra, made.results) == (Verdict.DIFFERS, 1, 0, 2)
     (told,) = as_viewer.get(f"/api/queries/{pairs.pk}/checks/").json()
     assert (told["verdict"], told["missing_rows"], told["extra_rows"]) == ("differs", [pair("B", 20)], [])
-    assert observe(topology).differing == {"pairs": "1 results missing and 0 too many in batches 0 to 0"}
+    assert observe(topology, NOW).differing == {"pairs": "1 results missing and 0 too many in batches 0 to 0"}
     document = as_viewer.get(f"/api/queries/{pairs.pk}/").json()["correctness"]
     assert document == {"newest": told, "differed_at": told["at"]}
     # The next results are right: the light remembers.
@@ -183,7 +183,7 @@ def test_a_result_that_is_taken_out_of_the_tail_is_missed_and_told_of(
         "equal",
         told["at"],
     )
-    assert observe(topology).differing == {}
+    assert observe(topology, NOW).differing == {}
 
 
 def test_tuples_that_were_too_late_are_not_expected(
