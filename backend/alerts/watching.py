@@ -42,7 +42,8 @@ def watch(now: datetime) -> list[int]:
     for topology in watched if rules else ():
         mine = [rule for rule in rules if rule.topology_id in (None, topology.pk)]
         if mine:
-            observed = observe(topology, now)
+            asked = any(rule.letters_per_minute is not None for rule in mine)
+            observed = observe(topology, now, letters=asked)
             for rule in mine:
                 seen = _seen(rule.owner, topology, observed)
                 written += _compare(rule, topology, seen, there.get((rule.pk, topology.pk), {}), now)
@@ -66,15 +67,18 @@ def _seen(owner: User, topology: Topology, observed: Observed) -> Observed:
         observed,
         error=None if observed.error is None else sight.text(observed.error),
         streams=sight.by_stream(observed.streams),
-        suspended={name: why for name, why in observed.suspended.items() if sight.reads(name)},
-        differing={name: why for name, why in observed.differing.items() if sight.reads(name)},
+        suspended=sight.by_query(observed.suspended),
+        differing=sight.by_query(observed.differing),
         letters=sight.by_stream(observed.letters),
-        latency_ms={name: ms for name, ms in observed.latency_ms.items() if sight.reads(name)},
+        latency_ms=sight.by_query(observed.latency_ms),
     )
 
 
-def observe(topology: Topology, now: datetime) -> Observed:
-    """What is known of a topology now."""
+def observe(topology: Topology, now: datetime, *, letters: bool = False) -> Observed:
+    """What is known of a topology now.
+
+    Its dead letters are read only on demand.
+    """
     state = live_state(topology)
     tables = set(Stream.objects.filter(kind="table").values_list("name", flat=True))
     batch = state.batch
@@ -88,7 +92,7 @@ def observe(topology: Topology, now: datetime) -> Observed:
         waiting_since=waiting_since(topology, state),
         suspended=dict(topology.deployed.exclude(suspended_at=None).values_list("query__name", "excess")),
         differing=differing(topology),
-        letters=letters_since(topology.name, sorted(streams), now - timedelta(minutes=1)),
+        letters=letters_since(topology.name, sorted(streams), now - timedelta(minutes=1)) if letters else {},
         latency_ms={name: ms for name, ms in latency.items() if ms is not None},
         state_bytes=0 if batch is None else sum(store.bytes for store in batch.stores.values()),
     )

@@ -95,11 +95,9 @@ def _current_table(
 
 def forget_results(query: str) -> None:
     """Delete what Redis keeps of a query's results for pages that watch."""
-    tails = [results_key(topology, query) for topology in Topology.objects.values_list("name", flat=True)]
-    if tails:
-        connection().delete(*tails, *(appended_key(tail) for tail in tails))
-    tables = [
-        key for name in Topology.objects.values_list("name", flat=True) for key in table_keys(name, query)
-    ]
-    if tables:
-        connection().delete(*tables)
+    kept: list[str] = []
+    for topology in Topology.objects.values_list("name", flat=True):
+        tail = results_key(topology, query)
+        kept += [tail, appended_key(tail), *table_keys(topology, query)]
+    if kept:
+        connection().delete(*kept)

@@ -58,9 +58,12 @@ class CurrentTables:
         self._change = client.register_script(_CHANGE)
         self._topology = topology
         self._checkpoint = checkpoint_id
+        self._without: set[str] = set()
+        """Queries whose table is known to be gone: most have none, in every batch."""
 
     def change(self, batch: int, query: str, changes: TableChanges) -> None:
         """Take a batch's changes. Raises `redis.RedisError`; trying again later is safe."""
+        self._without.discard(query)
         arguments: list[str | bytes | int] = [
             self._checkpoint,
             batch,
@@ -82,5 +85,10 @@ class CurrentTables:
         self._change(keys=list(table_keys(self._topology, query)), args=arguments)
 
     def forget(self, query: str) -> None:
-        """Delete the table of a query whose results stay now."""
-        self._client.delete(*table_keys(self._topology, query))
+        """Delete the table of a query whose results stay now.
+
+        Asked again, nothing is sent.
+        """
+        if query not in self._without:
+            self._client.delete(*table_keys(self._topology, query))
+            self._without.add(query)
