@@ -8,6 +8,15 @@ import { TeamField } from "../ui/TeamField";
 import { useLoaded } from "../ui/useLoaded";
 import { type AlertFields, documentOf, EMPTY } from "./alertForm";
 
+/** What else is told of, with a number. */
+const LIMITS = [
+  ["lag", "a watermark falls behind the newest tuple by more than this many seconds of event time"],
+  ["stuck", "tuples wait and no batch has been committed for this many seconds"],
+  ["letters", "more than this many dead letters come in a minute (0: any)"],
+  ["latency", "one in 100 results of a query takes more than this many milliseconds"],
+  ["state", "its stores hold more than this many megabytes"],
+] as const;
+
 /** A form for a new alert. */
 export function NewAlertForm({
   onDone,
@@ -65,41 +74,16 @@ export function NewAlertForm({
           />{" "}
           its job fails
         </label>
-        <TextField
-          label="a watermark falls behind the newest tuple by more than this many seconds of event time"
-          inputMode="numeric"
-          value={fields.lag}
-          placeholder="not told"
-          onValue={(lag) => set({ lag })}
-        />
-        <TextField
-          label="tuples wait and no batch has been committed for this many seconds"
-          inputMode="numeric"
-          value={fields.stuck}
-          placeholder="not told"
-          onValue={(stuck) => set({ stuck })}
-        />
-        <TextField
-          label="more than this many dead letters come in a minute (0: any)"
-          inputMode="numeric"
-          value={fields.letters}
-          placeholder="not told"
-          onValue={(letters) => set({ letters })}
-        />
-        <TextField
-          label="one in 100 results of a query takes more than this many milliseconds"
-          inputMode="numeric"
-          value={fields.latency}
-          placeholder="not told"
-          onValue={(latency) => set({ latency })}
-        />
-        <TextField
-          label="its stores hold more than this many megabytes"
-          inputMode="numeric"
-          value={fields.state}
-          placeholder="not told"
-          onValue={(state) => set({ state })}
-        />
+        {LIMITS.map(([name, label]) => (
+          <TextField
+            key={name}
+            label={label}
+            inputMode="numeric"
+            value={fields[name]}
+            placeholder="not told"
+            onValue={(value) => set({ [name]: value })}
+          />
+        ))}
       </fieldset>
       <div class="form-row">
         <SelectField
