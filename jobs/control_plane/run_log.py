@@ -13,7 +13,6 @@ from jobs.protocol import (
     BatchFailed,
     BatchGivenUp,
     DeployRefused,
-    EpochCompleted,
     Event,
     JobStarted,
     JobStopped,
@@ -23,7 +22,10 @@ from jobs.protocol import (
 
 _LOG = logging.getLogger("driver")
 SLOW_BATCH_S = 10.0
-"""A batch that takes longer is told: usual ones are not, several of them may end in each second."""
+"""A batch that takes longer is told.
+
+Usual ones are not, nor are epochs: some of them end in every minute, and pages have them.
+"""
 
 
 def begin_log() -> None:
@@ -64,11 +66,6 @@ def line_of(event: Event) -> tuple[int, str] | None:
         case BatchCompleted() if event.seconds > SLOW_BATCH_S:
             return logging.WARNING, (
                 f"batch {event.batch} took {event.seconds:.1f} s for {event.tuples_in} tuples"
-            )
-        case EpochCompleted():
-            return logging.INFO, (
-                f"epoch {event.epoch} ended: batches {event.first_batch} to {event.last_batch}, "
-                f"{event.sent} tuples sent"
             )
         case PlanSwitched():
             return logging.INFO, f"plan {event.plan_id} from batch {event.batch} on: {event.cause}"

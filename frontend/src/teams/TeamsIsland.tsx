@@ -55,7 +55,11 @@ export function TeamsIsland(): JSX.Element {
         and live events are read by its members and by admins; nobody else learns that it is there.
       </p>
       <ProblemLine text={problem ?? teams.problem} />
-      {teams.value?.length === 0 && <p class="empty">You are in no team.</p>}
+      {teams.value?.length === 0 && (
+        <p class="empty">
+          You are in no team. Admins make teams and say who is in them, in the admin's pages.
+        </p>
+      )}
       {teams.value !== null && teams.value.length > 0 && (
         <Table columns={columns} rows={teams.value} rowKey={({ id }) => id} />
       )}
