@@ -29,7 +29,7 @@ class Query(models.Model):
     tags = models.ManyToManyField(Tag, related_name="queries", blank=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="queries")
     team = models.ForeignKey(
-        "accounts.Team", on_delete=models.SET_NULL, null=True, blank=True, related_name="queries"
+        "accounts.Team", on_delete=models.PROTECT, null=True, blank=True, related_name="queries"
     )
     """Whose authors may change it too."""
     favourite_of = models.ManyToManyField(

@@ -32,7 +32,7 @@ class Stream(models.Model):
     tuples_per_second = models.FloatField(null=True, blank=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="streams")
     team = models.ForeignKey(
-        "accounts.Team", on_delete=models.SET_NULL, null=True, blank=True, related_name="streams"
+        "accounts.Team", on_delete=models.PROTECT, null=True, blank=True, related_name="streams"
     )
     """Whose authors may change it too."""
     created_at = models.DateTimeField(auto_now_add=True)

@@ -121,11 +121,14 @@ class AskedQuery(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
-    team = models.ForeignKey("accounts.Team", on_delete=models.SET_NULL, null=True, related_name="+")
+    team = models.ForeignKey("accounts.Team", on_delete=models.PROTECT, null=True, related_name="+")
 
     class Meta:
         ordering = ("pk",)
         constraints = (models.UniqueConstraint(fields=("topology", "query"), name="asked_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.name or self.query} in plans and results of {self.topology}"
 
 
 class QueryAllowance(models.Model):

@@ -14,6 +14,7 @@ from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.db import transaction
+from django.db.models import ProtectedError
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from pytest_django import Settings
@@ -319,3 +320,16 @@ def test_an_admin_makes_a_team_private_and_members_see_that(
     assert LogEntry.objects.get().get_change_message() == "private: yes"
     (shown,) = as_owner.get("/api/teams/").json()
     assert (shown["is_private"], shown["members"], shown["can_edit"]) == (True, ["ann", "bob"], False)
+
+
+@pytest.mark.django_db
+def test_a_team_that_has_something_is_not_deleted(private: World, team: Team, admin_client: Client) -> None:
+    url = f"/admin/accounts/team/{team.pk}/delete/"
+    assert "Cannot delete team" in admin_client.get(url).content.decode()
+    admin_client.post(url, {"post": "yes"})
+    with pytest.raises(ProtectedError):
+        team.delete()
+    Query.objects.update(team=None)
+    Stream.objects.update(team=None)
+    admin_client.post(url, {"post": "yes"})
+    assert not Team.objects.filter(pk=team.pk).exists()
