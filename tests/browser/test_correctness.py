@@ -61,10 +61,17 @@ def deployed(page: Page, name: str) -> Iterator[str]:
     url = f"/api/queries/{made.json()['id']}/"
     asked = page.request.post(f"{url}deploy/", data={"topology": "flights"}, headers=headers)
     assert asked.status == 202, asked.text()
-    yield url
-    assert page.request.put(f"{url}pin/", data={"topology": None}, headers=headers).status == 200
-    assert page.request.post(f"{url}undeploy/", headers=headers).status == 202
-    assert page.request.delete(url, headers=headers).status == 204
+    try:
+        yield url
+    finally:
+        # Idle for long, the connection may be closed by the server while it is used again, as for any client.
+        again = 3
+        assert (
+            page.request.put(f"{url}pin/", data={"topology": None}, headers=headers, max_retries=again).status
+            == 200
+        )
+        assert page.request.post(f"{url}undeploy/", headers=headers, max_retries=again).status == 202
+        assert page.request.delete(url, headers=headers, max_retries=again).status == 204
     # The other stories count on a plan of the demo's queries alone.
     page.wait_for_function(
         """async (name) => {
