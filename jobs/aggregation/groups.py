@@ -74,7 +74,11 @@ def finish(groups: Groups, rows: pl.DataFrame) -> pl.DataFrame:
     keys = groups.key_names or [GROUP_HASH]
     columns = [lowered(one) for one in groups.aggregates]
     found = rows.group_by(keys).agg(*columns, pl.col(ARRIVAL).max())
-    found = found.with_columns(result(one, found.get_column(one.name)) for one in groups.aggregates)
+    kinds = dict(groups.taken)
+    found = found.with_columns(
+        result(one, [kinds[name] for name in one.arguments], found.get_column(one.name))
+        for one in groups.aggregates
+    )
     return found.sort(keys)
 
 

@@ -13,8 +13,10 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypedDict
 
+import numpy as np
 import polars as pl
 
+from jobs.aggregation.means import means
 from jobs.aggregation.quantiles import between, place
 from jobs.expressions.decimals import units
 from jobs.expressions.dtypes import DTYPES
@@ -26,8 +28,6 @@ _HALF = 1 << 32
 """What the high half of an integer counts."""
 _DECIMAL_HALF = 10**19
 """What the high half of a decimal's units counts."""
-_EXACT = 1 << 53
-"""All integers to here are doubles."""
 
 
 def lifted(one: GroupAggregate) -> list[pl.Expr]:
@@ -109,8 +109,8 @@ def merged(one: GroupAggregate) -> list[pl.Expr]:
 def lowered(one: GroupAggregate) -> pl.Expr:
     """Within a group, the result, or what `result` makes it of.
 
-    That is a list of schemes `values` and `pairs`, of a mean of integers what it divides by what, of sums and
-    means of decimals the halves of units, and of quantiles what they are between.
+    That is a list of schemes `values` and `pairs`, of means and of sums of decimals the halves of the total
+    and the count, and of quantiles what they are between.
     """
     if one.scheme == "ordered":
         return _joined(one)
@@ -133,24 +133,23 @@ def lowered(one: GroupAggregate) -> pl.Expr:
         return (values.len() if one.function == "count" else values).alias(one.name)
     first, *others = merged(one)
     if one.scheme == "exact_sum":
-        mean = one.function == "avg"
-        if one.states[0][1].is_decimal:
-            high, low, count = first, *others
-            halves = pl.struct(high.alias("high"), low.alias("low"), count)
-            return pl.when(count > 0).then(halves).alias(one.name)
-        high, low, count = (expression.cast(pl.Int128) for expression in (first, *others))
-        total = high * _HALF + low
-        found = pl.struct(total, count) if mean else total.cast(pl.Int64, strict=False)
+        high, low, count = first, *others
+        if one.function == "avg" or one.states[0][1].is_decimal:
+            found = pl.struct(high.alias("high"), low.alias("low"), count.alias("count"))
+        else:
+            found = high.cast(pl.Int128) * _HALF + low.cast(pl.Int128)
+            found = found.cast(pl.Int64, strict=False)
         return pl.when(count > 0).then(found).alias(one.name)
     return first.alias(one.name)
 
 
-def result(one: GroupAggregate, column: pl.Series) -> pl.Series:
-    """The results of a finished column of `lowered`."""
-    if one.scheme == "exact_sum" and one.states[0][1].is_decimal:
-        return _of_decimals(one, column)
+def result(one: GroupAggregate, kinds: Sequence[ColumnType], column: pl.Series) -> pl.Series:
+    """The results of a finished column of `lowered`, of arguments of the given types."""
+    if one.scheme == "exact_sum" and kinds[0].is_decimal:
+        return _of_decimals(one, kinds[0], column)
     if one.scheme == "exact_sum" and one.function == "avg":
-        return _means(column)
+        high, low, counts = (half.fill_null(0).to_numpy() for half in column.struct.unnest())
+        return means(column.name, high.astype(np.longdouble) * _HALF + low, counts, kinds[0])
     if one.scheme == "pairs":
         together = _OF_PAIRS[one.function]
         pairs = [
@@ -161,8 +160,10 @@ def result(one: GroupAggregate, column: pl.Series) -> pl.Series:
         return between(one, column)
     if one.scheme != "values" or one.function not in _OF_NUMBERS:
         return column.cast(DTYPES[one.type])
-    if one.states[0][1].is_decimal:
-        return _of_distinct(one, column, one.states[0][1].scale)
+    if kinds[0].is_decimal:
+        return _of_distinct_decimals(one, kinds[0], column)
+    if one.function == "avg" and kinds[0] is not ColumnType.DOUBLE:
+        return _means(column.name, [(sum(numbers), len(numbers)) for numbers in column.to_list()], kinds[0])
     answer = _OF_NUMBERS[one.function]
     found = [answer(numbers) if numbers else None for numbers in column.to_list()]
     if one.type is ColumnType.BIGINT:
@@ -194,48 +195,38 @@ def _directions(one: GroupAggregate) -> _Directions:
     }
 
 
-def _of_decimals(one: GroupAggregate, column: pl.Series) -> pl.Series:
+def _of_decimals(one: GroupAggregate, kind: ColumnType, column: pl.Series) -> pl.Series:
     """Sums and means from the halves of their units, and from how many there were."""
-    scale, count = one.states[0][1].scale, one.states[2][0]
-    rows = [
-        row and (units_of(row["high"], scale) * _DECIMAL_HALF + units_of(row["low"], scale), row[count])
+    groups = [
+        (units_of(row["high"], kind.scale) * _DECIMAL_HALF + units_of(row["low"], kind.scale), row["count"])
+        if row
+        else (0, 0)
         for row in column.to_list()
     ]
-    return _decimal_results(one, column.name, scale, rows)
+    return _decimal_results(one, kind, column.name, groups)
 
 
-def _of_distinct(one: GroupAggregate, column: pl.Series, scale: int) -> pl.Series:
+def _of_distinct_decimals(one: GroupAggregate, kind: ColumnType, column: pl.Series) -> pl.Series:
     """The same from all values."""
-    rows = [
-        (sum(units_of(value, scale) for value in values), len(values)) if values else None
-        for values in column.to_list()
+    groups = [
+        (sum(units_of(value, kind.scale) for value in values), len(values)) for values in column.to_list()
     ]
-    return _decimal_results(one, column.name, scale, rows)
+    return _decimal_results(one, kind, column.name, groups)
 
 
 def _decimal_results(
-    one: GroupAggregate, name: str, scale: int, rows: Sequence[tuple[int, int] | None]
+    one: GroupAggregate, kind: ColumnType, name: str, groups: Sequence[tuple[int, int]]
 ) -> pl.Series:
-    """Sums of units, or means by how many there were.
-
-    Sums beyond 38 digits are NULL, and means are rounded once.
-    """
+    """Sums of units, NULL beyond 38 digits, or means by how many there were."""
     if one.function == "avg":
-        return pl.Series(name, [row and row[0] / (row[1] * 10**scale) for row in rows], pl.Float64)
-    totals = [row[0] if row and abs(row[0]) < 10**MOST_DIGITS else None for row in rows]
+        return _means(name, groups, kind)
+    totals = [total if count and abs(total) < 10**MOST_DIGITS else None for total, count in groups]
     return pl.Series(name, totals, pl.Int128).reinterpret(dtype=DTYPES[one.type])
 
 
-def _means(column: pl.Series) -> pl.Series:
-    """Totals divided by counts, rounded once.
-
-    A total that no double is would be rounded before it is divided as well.
-    """
-    total, count = column.struct.unnest().get_columns()
-    means = total.cast(pl.Float64) / count.cast(pl.Float64)
-    large = (total.abs() > _EXACT).fill_null(value=False).arg_true()
-    exact = [one / number for one, number in zip(total.gather(large), count.gather(large), strict=True)]
-    return means.scatter(large, exact).alias(column.name)
+def _means(name: str, groups: Sequence[tuple[int, int]], kind: ColumnType) -> pl.Series:
+    totals = np.array([total for total, _ in groups], dtype=np.longdouble)
+    return means(name, totals, np.array([count for _, count in groups], dtype=np.int64), kind)
 
 
 def one_zero(value: pl.Expr, kind: ColumnType) -> pl.Expr:
@@ -274,7 +265,7 @@ def _total(numbers: Sequence[float]) -> float:
 
 
 def _mean(numbers: Sequence[float]) -> float:
-    return _total(numbers) / len(numbers)  # of integers the exact one, rounded once
+    return exact_sum(numbers) / len(numbers)
 
 
 def _spread(
