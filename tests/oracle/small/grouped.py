@@ -156,8 +156,8 @@ def _aggregate(chance: Dice, outputs: Sequence[Term], conditions: Sequence[int])
     if kind in (T.INT, T.BIGINT):
         functions += ["sum", "avg", "sum", "avg"]
     if kind in (MONEY, RATE):
-        # DuckDB's mean of larger sums is rounded twice, and sums of 38 digits have no room.
-        functions += ["sum", "sum", *(["avg"] if kind is MONEY else [])]
+        # DuckDB has no room for sums of 38 digits.
+        functions += ["sum", "sum", "avg"] if kind is MONEY else ["sum", "avg"]
     if kind is T.BOOLEAN:
         functions += ["bool_and", "bool_or"]
     if kind in (T.INT, T.BIGINT):
