@@ -26,6 +26,7 @@ from backend.catalog.models import Query
 from backend.catalog.queries import hidden_queries
 from backend.shell.read_only import OfTeams
 from backend.streams.models import Stream
+from backend.topologies.models import AskedQuery, Topology
 from tests.api.conftest import TWO_WAY
 from tests.api.test_every_endpoint import LETTERS, SQL, TABLE, World, world  # noqa: F401
 
@@ -331,5 +332,9 @@ def test_a_team_that_has_something_is_not_deleted(private: World, team: Team, ad
         team.delete()
     Query.objects.update(team=None)
     Stream.objects.update(team=None)
+    left = AskedQuery.objects.create(topology=Topology.objects.get(), name="gone", team=team)
+    with pytest.raises(ProtectedError):
+        team.delete()
+    left.delete()
     admin_client.post(url, {"post": "yes"})
     assert not Team.objects.filter(pk=team.pk).exists()
