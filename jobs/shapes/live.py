@@ -35,6 +35,18 @@ class _Kept:
     """By stream, tuples accepted for each row that its source had planned: an entry may hold many."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """A plan whose grids have other shapes than it was deployed with."""
+
+    change: Change
+    """As it was deployed."""
+    rows: dict[str, tuple[int, ...]]
+    """Of each grid, by stream; empty if the grids are as deployed."""
+    plan: str
+    """The plan that has them."""
+
+
 _KEPT: TypeAdapter[_Kept] = TypeAdapter(_Kept)
 
 
@@ -56,8 +68,7 @@ class LiveShapes:
         self._shapes = Shapes(storage_weight, None if kept is None else kept.shapes)
         self._per_row = {} if kept is None else dict(kept.per_row)
         self._planned: Mapping[str, int] = {}
-        self._shaped: tuple[str, dict[str, tuple[int, ...]], str] | None = None
-        """A plan as it was deployed, the rows that its grids have instead, and the plan that it is so."""
+        self._shaped: _Shaped | None = None
         self._with_grids: dict[str, bool] = {}
         """Whether the plan last asked for has grids."""
         if last is not None and (kept is None or kept.batch < last.batch):
@@ -82,10 +93,11 @@ class LiveShapes:
             stream: round(rows * self._per_row.get(stream, 1.0)) for stream, rows in planned.rows.items()
         }
         rows = self._shapes.chosen(graph, coming)
-        if self._shaped is None or self._shaped[:2] != (change.plan, rows):
+        # Another change may deploy an earlier plan again, whose shaped form was forgotten in between.
+        if self._shaped is None or (self._shaped.change, self._shaped.rows) != (change, rows):
             plan_id = self._checkpoint.keep_plan(with_groups(graph, rows)) if rows else change.plan
-            self._shaped = change.plan, rows, plan_id
-        return replace(change, plan=self._shaped[2])
+            self._shaped = _Shaped(change, rows, plan_id)
+        return replace(change, plan=self._shaped.plan)
 
     def as_planned(self, change: Change) -> AsPlanned | None:
         """How to tell of the deployed plan; None if the batch had its shapes.
@@ -93,9 +105,9 @@ class LiveShapes:
         Args:
             change: of the newest batch, as `shaped` gave it.
         """
-        if self._shaped is None or not self._shaped[1] or self._shaped[2] != change.plan:
+        if self._shaped is None or not self._shaped.rows or self._shaped.plan != change.plan:
             return None
-        graph, rows = self._checkpoint.graph(self._shaped[0]), self._shaped[1]
+        graph, rows = self._checkpoint.graph(self._shaped.change.plan), self._shaped.rows
         return AsPlanned(graph, laid_out_ids(graph, rows), rows)
 
     def committed(self, manifest: Manifest) -> None:

@@ -255,7 +255,9 @@ def test_every_control_of_the_other_pages_keeps_its_element(fire: tuple[Page, Up
             page.goto(address)
             note_all(page)
         first.wait_for_timeout(PERIOD_MS)
-        assert all(page.evaluate(NOTE) for page in pages)
+        for page in pages:
+            # On a busy machine the first answer may take longer than that.
+            page.wait_for_function(f"() => ({NOTE})() > 0")
         first.wait_for_timeout(PERIOD_MS)
         for page, address in zip(pages, some, strict=True):
             assert lost(page) == [], address

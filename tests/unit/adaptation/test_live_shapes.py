@@ -44,7 +44,9 @@ class Running(Topology):
         self.batches: list[Committed] = []
 
     def plan_of(self, planned: PlannedBatch) -> Change:
-        return self.shapes.shaped(planned, self.checkpoint.change(0))
+        change = self.checkpoint.newest_change()
+        assert change is not None
+        return self.shapes.shaped(planned, change)
 
     def batch_committed(self, committed: Committed) -> None:
         super().batch_committed(committed)
@@ -138,6 +140,19 @@ def test_they_are_told_of_by_the_plan_s_own_stores(running: Running) -> None:
         own = SIZES[epoch.first_batch : epoch.last_batch + 1]
         assert epoch.accepted == {"r": sum(r for r, _ in own), "s": sum(s for _, s in own)}
         assert stores < set(epoch.cores)
+
+
+def test_an_earlier_plan_that_is_deployed_again_is_kept_with_its_shapes(running: Running) -> None:
+    for batch in range(3):
+        running.feed(tables(batch))
+    shaped = running.last.plan  # type: ignore[union-attr]
+    again = running.checkpoint.record_change(running.graph, None, "deployed")
+    assert shaped != again.plan
+    running.checkpoint.forget_changes(again.number)
+    assert not running.checkpoint.plan_path(shaped).exists()
+    running.feed(tables(3))
+    assert running.last.plan == shaped  # type: ignore[union-attr]
+    assert running.checkpoint.plan_path(shaped).exists()
 
 
 def test_shapes_that_cannot_be_read_are_refused(running: Running) -> None:
