@@ -202,6 +202,9 @@ class Attempts:
 
     def _letters_written(self, begun: Begun, gathered: Gathered, aside: Sequence[Aside]) -> Worked:
         """What came of a batch, with the dead letters of what was set aside."""
+        # Those of streams that only an earlier plan for the batch read are none of it.
+        read = {stream.name for stream in begun.graph.streams}
+        aside = [one for one in aside if one[0].stream in read]
         if not aside:
             return Worked(begun, gathered, None)
         batch, output, tail = begun.context.batch, self.settings.output, self.settings.tail
