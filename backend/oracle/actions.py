@@ -16,8 +16,11 @@ from backend.oracle.ledger import Ledger, told_batches
 from backend.oracle.models import Check, Light, Verdict
 from backend.oracle.published import published
 from backend.oracle.queries import light_of
-from backend.oracle.reference import reference
-from backend.oracle.span import CannotCheck, choose_span
+from backend.oracle.reference import Reference, reference, refuse, sampled_reference
+from backend.oracle.sampling.keys import keys_of
+from backend.oracle.sampling.sample import Sample, Sampling
+from backend.oracle.sampling.shelf import Shelf
+from backend.oracle.span import BeyondReach, CannotCheck, Span, choose_span
 from backend.redis import connection
 from backend.streams.queries import load_catalog
 from backend.topologies.models import Desired, Plan, Topology, TopologyQuery
@@ -115,10 +118,14 @@ def check_query(
         made.first_batch, made.last_batch = span.numbers[0], span.numbers[-1]
         told = {batch.batch: batch.queries[query.name].results for batch in span.batches}
         made.results = sum(told.values())
-        found = reference(query, catalog, ledger, span)
+        refuse(query)
+        found = _reference(Sampling(query, catalog, ledger, keys_of(query)), span, deployment)
+        made.share = 1.0 if found.sampled is None else found.sampled.share
         made.tuples, made.event_from, made.event_to = found.tuples, found.event_from, found.event_to
         names = [output.name for output in query.outputs]
-        difference = compare(names, found.by_batch, told, published(topology.name, query.name, told))
+        tail = published(topology.name, query.name, told)
+        in_sample = None if found.sampled is None else found.sampled.holds
+        difference = compare(names, found.by_batch, told, tail, in_sample)
     except (CannotCheck, InputError) as error:
         made.verdict, made.reason = Verdict.UNCHECKED, str(error)
     else:
@@ -133,6 +140,42 @@ def check_query(
             made.verdict = Verdict.EQUAL
     made.seconds = time.monotonic() - began
     return made
+
+
+def _reference(sampling: Sampling, span: Span, deployment: TopologyQuery) -> Reference:
+    """DuckDB's results of a span, for a sample of keys if its windows are too large.
+
+    Raises `CannotCheck` if neither can be known.
+    """
+    shelf = Shelf(deployment.topology.name, deployment.pk)
+    kept = shelf.get(sampling)
+    if kept is None or not sampling.continues(kept):
+        try:
+            return reference(sampling.query, sampling.catalog, sampling.ledger, span)
+        except BeyondReach:
+            kept = sampling.begun(span)
+    sample = _read_on(sampling, kept, shelf)
+    if sample.batch < span.numbers[-1]:
+        raise CannotCheck(
+            "its windows are too large to be read at once, and the sample that is kept of them has been read "
+            f"up to batch {sample.batch:,} of {span.numbers[-1]:,}"
+        )
+    return sampled_reference(sampling, sample, span)
+
+
+def _read_on(sampling: Sampling, kept: Sample, shelf: Shelf) -> Sample:
+    """Read a query's sample on with what came since its last check, and keep it.
+
+    Raises `CannotCheck` if that cannot be known: it has left Redis, or was set aside.
+    """
+    try:
+        sample = sampling.read_on(kept)
+    except CannotCheck:
+        # Another one fills with what comes from now on.
+        shelf.put(sampling, sampling.begun_now())
+        raise
+    shelf.put(sampling, sample)
+    return sample
 
 
 def _answering(deployment: TopologyQuery) -> Callable[[str], bool]:

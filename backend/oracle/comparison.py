@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -54,35 +54,44 @@ def compare(
     expected: Mapping[int, Expected],
     told: Mapping[int, int],
     tail: Mapping[int, Published],
+    in_sample: Callable[[Row], bool] | None = None,
 ) -> Difference:
     """What is missing and what is too much.
 
     Where the tail has a batch whole, values are compared. Where it was cut, what is left of it must be
-    possible and the number that the job told must fit.
+    possible and the number that the job told must fit; of a sample nobody told a number.
 
     Args:
         names: the query's outputs, in order.
         expected: DuckDB's results, by batch.
         told: how many results the job told of each batch.
         tail: what the live tail has of each batch.
+        in_sample: says of a published result whether it belongs to the sample that `expected` is of; None if
+            that is all results.
     """
     missing: Counter[Row] = Counter()
     extra: Counter[Row] = Counter()
-    uncounted_missing = uncounted_extra = compared = 0
+    uncounted_missing = uncounted_extra = compared = required = 0
     for batch, wanted in expected.items():
         part = tail[batch]
         rows = Counter(as_row(names, row) for row in part.rows)
+        if in_sample is not None:
+            rows = Counter({row: many for row, many in rows.items() if in_sample(row)})
         compared += rows.total()
         wrong = rows - wanted.possible
         extra += wrong
         if part.whole:
             missing += wanted.required - rows
+        if in_sample is not None:
+            required += wanted.required.total() if part.whole else 0
+            continue
+        required += wanted.required.total()
         # What the job counted and the tail no longer has, or never had, can only be counted.
         lacking = 0 if part.whole else max(0, wanted.required.total() - told[batch])
         uncounted_missing += lacking
         uncounted_extra += max(0, told[batch] - wanted.possible.total() - wrong.total())
     return Difference(
-        expected=sum(one.required.total() for one in expected.values()),
+        expected=required,
         compared=compared,
         missing=missing.total() + uncounted_missing,
         extra=extra.total() + uncounted_extra,

@@ -35,7 +35,7 @@ class Check(models.Model):
     """The oldest event time that arrived in these batches; null if nothing did."""
     event_to = models.DateTimeField(null=True)
     tuples = models.PositiveIntegerField(default=0)
-    """Read for the comparison, those that arrived earlier within the windows too."""
+    """Joined for the comparison, those that arrived earlier within the windows too."""
     results = models.PositiveIntegerField(default=0)
     """Published, as the job counted them."""
     expected = models.PositiveIntegerField(default=0)
@@ -46,6 +46,8 @@ class Check(models.Model):
     extra = models.PositiveIntegerField(default=0)
     examples = models.TextField(blank=True, default="")
     """`backend.oracle.comparison.Examples`, as JSON; empty unless it differs."""
+    share = models.FloatField(default=1.0)
+    """Of all results, the part that belongs to the keys which were compared; 1 for all of them."""
     seconds = models.FloatField(default=0.0)
 
     class Meta:

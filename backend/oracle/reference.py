@@ -5,24 +5,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from backend.catalog.sandbox import TooLarge, TooLong, sandbox
+from backend.oracle.accepted import BATCH, LATE, accepted
 from backend.oracle.comparison import Expected, Row, as_published
 from backend.oracle.ledger import Ledger
-from backend.oracle.span import MOST_TUPLES, CannotCheck, Span, Stretch, own_stretch, stretch_before
-from backend.streams.retained import arrived
+from backend.oracle.sampling.keys import Keys
+from backend.oracle.sampling.sample import Sample, Sampling, mark_of
+from backend.oracle.span import (
+    MOST_TUPLES,
+    CannotCheck,
+    Span,
+    microseconds,
+    moment_of,
+    needed_from,
+    own_stretch,
+    stretch_before,
+)
 from optimizer.algebra.render import quote
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
-from optimizer.logical.retention import with_retentions
 from optimizer.logical.stream import Stream
-from optimizer.logical.window import union
 from optimizer.sql import null_where_it_errs, to_duckdb
 
 DUCKDB_SECONDS = 5.0
@@ -31,14 +41,11 @@ DUCKDB_MEMORY = "256MB"
 MOST_RESULTS = 100_000
 """Of DuckDB that are taken into this process."""
 _PAGE_ENTRIES = 10_000
-_BATCH, _NEWEST, _LATE = '"millrace batch"', '"millrace newest"', '"millrace late"'
-"""Columns that no registered stream has: theirs have no blanks."""
+_BATCH, _NEWEST, _LATE = quote(BATCH), quote("millrace newest"), quote(LATE)
 _EARLIER = -1
 """The batch of everything that arrived before the span."""
 _ResultRow = tuple[*tuple[object, ...], int, int, bool]
-"""The query's outputs, then _BATCH, _NEWEST and _LATE."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
+"""The query's outputs, then BATCH, the newest event time and LATE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +56,28 @@ class Reference:
     event_from: datetime | None
     """The oldest event time that arrived in the span; None if nothing did."""
     event_to: datetime | None
+    sampled: Sampled | None = None
+    """None if these are all results."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
-    """Accepted tuples of a stretch, with the columns _BATCH and _LATE."""
+class Sampled:
+    """Which results a sample has."""
 
-    table: pa.Table
-    times_us: npt.NDArray[np.int64]
-    read: int
+    keys: Keys
+    halvings: int
+
+    @property
+    def share(self) -> float:
+        """Of all results."""
+        return self.keys.share(self.halvings)
+
+    def holds(self, row: Row) -> bool:
+        return self.keys.holds(row, self.halvings)
 
 
-def reference(query: Query, catalog: Catalog, ledger: Ledger, span: Span) -> Reference:
-    """DuckDB's results whose last tuple arrived in the span's batches.
-
-    Raises:
-        CannotCheck: what they were made of is no longer there, or is too much.
-    """
+def refuse(query: Query) -> None:
+    """Raise `CannotCheck` for a query whose results no stretch of its streams makes."""
     if query.grouping is not None and query.grouping.bucket is None:
         raise CannotCheck(
             "rows of groups without an end follow from all that came since they are there, of which only the "
@@ -75,84 +87,92 @@ def reference(query: Query, catalog: Catalog, ledger: Ledger, span: Span) -> Ref
         raise CannotCheck(
             "its results wait for what is absent, so they come in other batches than their tuples"
         )
+
+
+def reference(query: Query, catalog: Catalog, ledger: Ledger, span: Span) -> Reference:
+    """DuckDB's results whose last tuple arrived in the span's batches.
+
+    Raises:
+        BeyondReach: what they were made of is no longer there, or is too much.
+        CannotCheck: they cannot be known.
+    """
     names = sorted({source.stream for source in query.inputs})
-    own = {name: _take(catalog[name], own_stretch(ledger, span, name), span.numbers) for name in names}
+    own = {
+        name: accepted(catalog[name], own_stretch(ledger, span, name), span.numbers, MOST_TUPLES)
+        for name in names
+    }
+    read = sum(taken.read for taken in own.values())
     times = np.concatenate([taken.times_us for taken in own.values()])
     if not len(times):
-        nothing = {batch: Expected(Counter(), Counter()) for batch in span.numbers}
-        return Reference(nothing, sum(taken.read for taken in own.values()), None, None)
-    least = int(times.min())
-    needed = with_retentions(query, catalog)
-    read = 0
+        return Reference(_nothing(span), read, None, None)
+    needed = needed_from(query, catalog, int(times.min()))
     tables: dict[str, pa.Table] = {}
     for name, taken in own.items():
-        stretch = stretch_before(ledger, span, name, _oldest(needed, name, least))
-        before = _take(catalog[name], stretch, (_EARLIER,) * len(stretch.parts))
+        stretch = stretch_before(ledger, span, name, needed[name])
+        before = accepted(catalog[name], stretch, (_EARLIER,) * len(stretch.parts), MOST_TUPLES)
         tables[name] = pa.concat_tables([before.table, taken.table])
-        read += before.read + taken.read
+        read += before.read
     by_batch = _results(query, catalog, tables, span)
-    return Reference(by_batch, read, _moment(least), _moment(int(times.max())))
+    return Reference(by_batch, read, moment_of(int(times.min())), moment_of(int(times.max())))
 
 
-def _oldest(query: Query, stream: str, least_us: int) -> datetime | None:
-    """The oldest event time that may meet a tuple from `least_us` on; None for any."""
-    longest_us = union(source.window for source in query.inputs if source.stream == stream).reach_us
-    if longest_us is None:
-        return None
-    try:
-        return _moment(least_us) - timedelta(microseconds=longest_us)
-    except OverflowError:
-        return None
+def sampled_reference(sampling: Sampling, sample: Sample, span: Span) -> Reference:
+    """DuckDB's results of a sample whose last tuple arrived in the span's batches.
 
-
-def _take(stream: Stream, stretch: Stretch, batches: Sequence[int]) -> _Taken:
-    """What the job accepted of a stretch.
-
-    A tuple is late if it is older than the stream's watermark before its batch, and the job tells how
-    many of a batch were: they are the oldest ones, whatever the watermark was. What `drop` turns away is
-    left out, what `join` lets in is marked.
+    Args:
+        sampling: of the query.
+        sample: read up to the span's last batch.
+        span: what is checked.
+    Raises:
+        CannotCheck: the sample does not yet reach as far back as the windows do.
     """
-    found = arrived(stream, stretch.after, stretch.bounds, MOST_TUPLES)
-    if found is None:
-        raise CannotCheck(f"more than {MOST_TUPLES:,} tuples of {stream.name} arrived in its windows")
-    read = found.table.num_rows + sum(found.unreadable)
-    if read < stretch.read:
+    query, catalog, keys = sampling.query, sampling.catalog, sampling.keys
+    if sample.began >= span.numbers[0]:
         raise CannotCheck(
-            f"{stretch.read - read:,} of {stretch.read:,} tuples of {stream.name} in its windows are no "
-            "longer in Redis"
+            "its windows are too large to be read at once, and the sample that is kept of them begins behind "
+            f"batch {sample.began:,}"
         )
-    aside = sum(part.set_aside for part in stretch.parts)
-    if aside:
-        # Which ones only their dead letters tell, of which the newest are kept.
-        raise CannotCheck(f"{aside:,} tuples of {stream.name} in its windows were set aside")
-    times = found.table.column(stream.event_time).cast(pa.int64()).to_numpy()
-    late = late_rows(times, found.interval, [part.late for part in stretch.parts])
-    numbers = np.array(batches, np.int64)[found.interval]
-    table = found.table.append_column(_BATCH.strip('"'), pa.array(numbers))
-    table = table.append_column(_LATE.strip('"'), pa.array(late))
-    if stream.late == "drop":
-        table, times = table.filter(pa.array(~late)), times[~late]
-    return _Taken(table, times, read)
+    times = [_own_times(catalog[name], part.table, span) for name, part in sample.parts.items()]
+    ours = np.concatenate(times)
+    sampled = Sampled(keys, sample.halvings)
+    tuples = sum(part.table.num_rows for part in sample.parts.values())
+    if not tuples and sample.halvings:
+        raise CannotCheck(
+            "its windows are too large to be read at once, and none of the few keys that have all their "
+            f"tuples is in the sample of 1 in {1 / sampled.share:,.0f}"
+        )
+    if not len(ours):
+        return Reference(_nothing(span), tuples, None, None, sampled)
+    needed = needed_from(query, catalog, int(ours.min()))
+    for name, part in sample.parts.items():
+        since, oldest = part.complete_from_us, needed[name]
+        if since is not None and (oldest is None or oldest < since):
+            back = "its beginning" if oldest is None else f"{moment_of(oldest):%Y-%m-%d %H:%M:%S}"
+            raise CannotCheck(
+                "its windows are too large to be read at once, and the sample that is kept of them has what "
+                f"is newer than {moment_of(since):%Y-%m-%d %H:%M:%S} of {name}; they reach back to {back}"
+            )
+    tables = {name: sampling.marked(name, sample) for name in sample.parts}
+    conditions = [
+        f"{quote(alias)}.{quote(mark_of(column))}"
+        for alias, columns in keys.by_alias.items()
+        for column, _ in columns
+    ]
+    by_batch = _results(query, catalog, tables, span, conditions)
+    return Reference(by_batch, tuples, moment_of(int(ours.min())), moment_of(int(ours.max())), sampled)
 
 
-def late_rows(
-    times_us: npt.NDArray[np.int64], interval: npt.NDArray[np.int64], late: Sequence[int]
-) -> npt.NDArray[np.bool_]:
-    """Marks of the oldest `late[i]` tuples of every interval i.
+def _own_times(stream: Stream, table: pa.Table, span: Span) -> npt.NDArray[np.int64]:
+    ours = pc.greater_equal(table.column(BATCH), span.numbers[0])
+    return np.asarray(table.filter(ours).column(stream.event_time).cast(pa.int64()).to_numpy())
 
-    >>> late_rows(np.array([5, 3, 4, 1]), np.array([0, 0, 0, 1]), [2, 0]).tolist()
-    [False, True, True, False]
-    """
-    marks = np.zeros(len(times_us), np.bool_)
-    for number, many in enumerate(late):
-        if many:
-            rows = np.flatnonzero(interval == number)
-            marks[rows[np.argsort(times_us[rows], kind="stable")[:many]]] = True
-    return marks
+
+def _nothing(span: Span) -> dict[int, Expected]:
+    return {batch: Expected(Counter(), Counter()) for batch in span.numbers}
 
 
 def _results(
-    query: Query, catalog: Catalog, tables: Mapping[str, pa.Table], span: Span
+    query: Query, catalog: Catalog, tables: Mapping[str, pa.Table], span: Span, also: Sequence[str] = ()
 ) -> dict[int, Expected]:
     aliases = [quote(source.alias) for source in query.inputs]
     moments = [
@@ -165,11 +185,11 @@ def _results(
         query,
         catalog,
         (f"{batch} AS {_BATCH}", f"{_greatest(moments)} AS {_NEWEST}", f"({late}) AS {_LATE}"),
-        (f"{batch} >= {span.numbers[0]}",),
+        (f"{batch} >= {span.numbers[0]}", *also),
         null_where_it_errs,
     )
     since = {
-        batch.batch: None if part.missing_before is None else (part.missing_before - _EPOCH) // _MICROSECOND
+        batch.batch: None if part.missing_before is None else microseconds(part.missing_before)
         for batch in span.batches
         for part in (batch.queries[query.name],)
     }
@@ -203,7 +223,3 @@ def _rows(connection: duckdb.DuckDBPyConnection, text: str) -> list[_ResultRow]:
 
 def _greatest(terms: Sequence[str]) -> str:
     return terms[0] if len(terms) == 1 else f"greatest({', '.join(terms)})"
-
-
-def _moment(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from backend.oracle.ledger import Batch, Ledger
 from jobs.protocol import StreamMetrics
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.query import Query
+from optimizer.logical.retention import with_retentions
+from optimizer.logical.window import union
 
 MOST_BATCHES = 64
 """Of one check."""
@@ -19,11 +23,18 @@ MOST_BATCHES_BACK = 7_500
 """Batches that are looked back for what lies in the windows."""
 MOST_TUPLES = 50_000
 """Tuples of one stream that are read."""
-_BEGINNING = "0-0"
+BEGINNING = "0-0"
+"""The place in a stream before its first entry."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class CannotCheck(Exception):
     """Nothing can be compared; says why, for people."""
+
+
+class BeyondReach(CannotCheck):
+    """Windows hold more than is read at once, or reach back to what has gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +134,7 @@ def position_before(ledger: Ledger, age: int, stream: str) -> str | None:
     for older in range(age + 1, age + 1 + MOST_BATCHES_BACK):
         batch = ledger.get(older)
         if batch is None:
-            return _BEGINNING if ledger.begins_with(older - 1) else None
+            return BEGINNING if ledger.begins_with(older - 1) else None
         if stream in batch.streams:
             return batch.streams[stream].position
     return None
@@ -137,11 +148,11 @@ def own_stretch(ledger: Ledger, span: Span, stream: str) -> Stretch:
     return Stretch(after, tuple(_position(part, stream) for part in parts), parts)
 
 
-def stretch_before(ledger: Ledger, span: Span, stream: str, oldest: datetime | None) -> Stretch:
-    """A stream's arrivals before the span, not older than `oldest`; perhaps not all.
+def stretch_before(ledger: Ledger, span: Span, stream: str, oldest_us: int | None) -> Stretch:
+    """A stream's arrivals before the span since `oldest_us`; perhaps not all.
 
     Args:
-        oldest: an event time; None for everything that ever arrived.
+        oldest_us: an event time; None for everything that ever arrived.
     Raises:
         CannotCheck: it reaches further back than what is recorded, or is too much.
     """
@@ -152,22 +163,26 @@ def stretch_before(ledger: Ledger, span: Span, stream: str, oldest: datetime | N
         if batch is None:
             if not ledger.begins_with(age - 1):
                 break
-            return _stretch(_BEGINNING, parts, stream)
+            return stretch_of(BEGINNING, parts[::-1], stream)
         part = batch.streams.get(stream)
         if part is None:
             continue
         reached = part.max_event_time
-        if reached is None or (oldest is not None and reached < oldest):
-            return _stretch(_position(part, stream), parts, stream)
+        if reached is None or (oldest_us is not None and microseconds(reached) < oldest_us):
+            return stretch_of(_position(part, stream), parts[::-1], stream)
         parts.append(part)
         read += part.read
         if read > MOST_TUPLES:
-            raise CannotCheck(f"its windows hold more than {MOST_TUPLES:,} tuples of {stream}")
-    raise CannotCheck(f"its windows reach further back in {stream} than the batches that are recorded")
+            raise BeyondReach(f"its windows hold more than {MOST_TUPLES:,} tuples of {stream}")
+    raise BeyondReach(f"its windows reach further back in {stream} than the batches that are recorded")
 
 
-def _stretch(after: str, newest_first: list[StreamMetrics], stream: str) -> Stretch:
-    parts = tuple(reversed(newest_first))
+def stretch_of(after: str, parts: Sequence[StreamMetrics], stream: str) -> Stretch:
+    """A stream's intervals, oldest first.
+
+    Raises `CannotCheck` if it is not kept in Redis.
+    """
+    parts = tuple(parts)
     return Stretch(after, tuple(_position(part, stream) for part in parts), parts)
 
 
@@ -175,3 +190,23 @@ def _position(part: StreamMetrics, stream: str) -> str:
     if part.position is None:
         raise CannotCheck(f"{stream} is not kept in Redis, or its job is of an older release")
     return part.position
+
+
+def needed_from(query: Query, catalog: Catalog, least_us: int) -> dict[str, int | None]:
+    """The oldest event times that tuples from `least_us` on may meet; None for any."""
+    needed = with_retentions(query, catalog)
+    found: dict[str, int | None] = {}
+    for name in {source.stream for source in query.inputs}:
+        reach_us = union(source.window for source in needed.inputs if source.stream == name).reach_us
+        found[name] = None if reach_us is None else least_us - reach_us
+    return found
+
+
+def microseconds(moment: datetime) -> int:
+    """Since 1970."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment_of(microseconds: int) -> datetime:
+    """The inverse of `microseconds`."""
+    return _EPOCH + microseconds * _MICROSECOND

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -66,7 +66,7 @@ def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
                 unreadable += broken
                 read += part.num_rows + broken
             else:
-                row = _from_json(fields.get(b"json", b""), stream, _arrival(entry))
+                row = _row(_event(fields.get(b"json", b""), stream), stream, _arrival(entry))
                 read += 1
                 if row is None:
                     unreadable += 1
@@ -96,7 +96,8 @@ def _arrival(entry: bytes) -> datetime:
     return datetime.fromtimestamp(entry_order(entry.decode())[0] / 1000, UTC)
 
 
-def _from_json(text: bytes, stream: Stream, arrived: datetime) -> Mapping[str, object] | None:
+def _event(text: bytes, stream: Stream) -> dict[str, object] | None:
+    """An entry's JSON; None if it is no object."""
     try:
         # A decimal has more digits than a double may.
         event = json.loads(
@@ -104,7 +105,14 @@ def _from_json(text: bytes, stream: Stream, arrived: datetime) -> Mapping[str, o
         )
     except (ValueError, RecursionError, InvalidOperation):
         return None
-    if not isinstance(event, dict):
+    return event if isinstance(event, dict) else None
+
+
+def _row(
+    event: Mapping[str, object] | None, stream: Stream, arrived: datetime
+) -> Mapping[str, object] | None:
+    """An entry's tuple; None if the job turns it away."""
+    if event is None:
         return None
     try:
         # Columns that the stream does not have are passed over, as the job does.
@@ -175,9 +183,17 @@ class Arrived:
     """For every row the index of the first bound that it does not lie behind."""
     unreadable: tuple[int, ...]
     """By interval; as in `Retained`."""
+    passed_over: int
+    """Tuples that were not wanted, readable or not."""
 
 
-def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arrived | None:
+def arrived(
+    stream: Stream,
+    after: str,
+    bounds: Sequence[str],
+    most: int,
+    wanted: Callable[[int, object], bool] | None = None,
+) -> Arrived | None:
     """The tuples that arrived behind `after` and within the `bounds`.
 
     Their entries do not lie behind the last of these. None if there are more than about `most`.
@@ -185,6 +201,9 @@ def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arr
     Args:
         after: an entry id, exclusive; `0-0` for the beginning.
         bounds: entry ids in order, each the inclusive end of an interval that begins behind the one before.
+        most: tuples.
+        wanted: says by a tuple's interval and its JSON, before that is looked at any further, whether it is
+            wanted at all; Arrow entries are read whole.
     """
     client = binary_connection()
     ends = [entry_order(bound) for bound in bounds]
@@ -193,7 +212,7 @@ def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arr
     parts: list[pa.Table] = []
     part_intervals: list[int] = []
     unreadable = [0] * len(bounds)
-    begin, read = f"({after}", 0
+    begin, read, passed_over = f"({after}", 0, 0
     key = stream_key(stream.name)
     while bounds and (
         entries := read_binary_entries(client.xrange(key, min=begin, max=bounds[-1], count=_PAGE_ENTRIES))
@@ -208,8 +227,12 @@ def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arr
                 read += part.num_rows + broken
                 unreadable[interval] += broken
             else:
-                row = _from_json(fields.get(b"json", b""), stream, _arrival(entry))
                 read += 1
+                event = _event(fields.get(b"json", b""), stream)
+                if event is not None and wanted is not None and not wanted(interval, event):
+                    passed_over += 1
+                    continue
+                row = _row(event, stream, _arrival(entry))
                 if row is None:
                     unreadable[interval] += 1
                 else:
@@ -223,4 +246,4 @@ def arrived(stream: Stream, after: str, bounds: Sequence[str], most: int) -> Arr
     kept = timed.to_numpy(zero_copy_only=False) if table.num_rows else np.zeros(0, np.bool_)
     for interval in intervals[~kept].tolist():
         unreadable[interval] += 1
-    return Arrived(table.filter(timed), intervals[kept], tuple(unreadable))
+    return Arrived(table.filter(timed), intervals[kept], tuple(unreadable), passed_over)

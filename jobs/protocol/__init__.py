@@ -107,6 +107,10 @@ def check_key(topology: str) -> str:
     return f"millrace:oracle:{_part(topology)}"
 
 
+def sample_key(topology: str, deployment: int) -> str:
+    return f"millrace:sample:{_part(topology)}:{deployment}"
+
+
 def entry_order(entry: str) -> tuple[int, int]:
     """A Redis stream id as something to compare. Raises `ValueError` if it is none.
 

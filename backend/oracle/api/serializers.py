@@ -41,6 +41,7 @@ class CheckSerializer(serializers.ModelSerializer[Check]):
             "extra",
             "missing_rows",
             "extra_rows",
+            "share",
             "seconds",
         )
         read_only_fields = fields

@@ -614,6 +614,8 @@ export interface components {
             readonly results: number;
             /** Format: double */
             readonly seconds: number;
+            /** Format: double */
+            readonly share: number;
             topology: string;
             readonly tuples: number;
             verdict: components["schemas"]["VerdictEnum"];

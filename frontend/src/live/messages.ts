@@ -279,6 +279,7 @@ export const check = z.object({
   missing_rows: z.array(z.record(z.string(), z.unknown().nullable())),
   /** some that are too many */
   extra_rows: z.array(z.record(z.string(), z.unknown().nullable())),
+  share: z.number(),
   seconds: z.number(),
 });
 export type Check = z.infer<typeof check>;

@@ -22,6 +22,7 @@ const CHECK: Check = {
   extra: 0,
   missing_rows: [],
   extra_rows: [],
+  share: 1,
   seconds: 0.1,
 };
 const light = (change: Partial<Check>, differed_at: string | null = null): Correctness => ({
@@ -40,6 +41,13 @@ it("says what was compared and when", () => {
     detail: "DuckDB over 3,400 tuples, batch 4",
   });
   expect(checkedSpan({ first_batch: null, last_batch: null })).toBe("no batch");
+});
+
+it("a sample says how large it is", () => {
+  expect(lightOf(light({ share: 1 / 8, compared: 150 }), NOW)).toMatchObject({
+    text: "checked 40 s ago: 150 results equal, of 1 in 8 by key",
+    detail: "DuckDB over 3,400 tuples, batches 4 to 9, a sample of 1 in 8 results by key",
+  });
 });
 
 it("what is not known is neither right nor wrong", () => {

@@ -20,15 +20,24 @@ export function checkedSpan(check: Pick<Check, "first_batch" | "last_batch">): s
 }
 
 /** `2 missing, 1 extra`, or how many are equal. */
-export function verdictText(check: Pick<Check, "verdict" | "results" | "missing" | "extra">): string {
+export function verdictText(
+  check: Pick<Check, "verdict" | "results" | "compared" | "share" | "missing" | "extra">,
+): string {
   switch (check.verdict) {
     case "equal":
-      return `${plural(check.results, "result")} equal`;
+      return check.share < 1
+        ? `${plural(check.compared, "result")} equal, of ${oneIn(check.share)} by key`
+        : `${plural(check.results, "result")} equal`;
     case "differs":
       return `${whole(check.missing)} missing, ${whole(check.extra)} extra`;
     case "unchecked":
       return "could not be checked";
   }
+}
+
+/** `1 in 8` for an eighth. */
+function oneIn(share: number): string {
+  return `1 in ${whole(Math.round(1 / share))}`;
 }
 
 /**
@@ -52,7 +61,8 @@ export function lightOf(correctness: Correctness | null, now: number | null): Li
       detail: newest.reason ?? "",
     };
   }
-  const over = `DuckDB over ${plural(newest.tuples, "tuple")}, ${checkedSpan(newest)}`;
+  const sample = newest.share < 1 ? `, a sample of ${oneIn(newest.share)} results by key` : "";
+  const over = `DuckDB over ${plural(newest.tuples, "tuple")}, ${checkedSpan(newest)}${sample}`;
   const text = `checked ${when(newest.at)}: ${verdictText(newest)}`;
   if (newest.verdict === "differs") return { state: "differs", text, detail: over };
   if (differed_at !== null)

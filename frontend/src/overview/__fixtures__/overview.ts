@@ -45,6 +45,7 @@ export const EQUAL: Correctness = {
     extra: 0,
     missing_rows: [],
     extra_rows: [],
+    share: 1,
     seconds: 0.1,
   },
 };
