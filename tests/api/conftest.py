@@ -84,6 +84,10 @@ def _product(settings: Settings, redis_url: str, bus: redis.Redis, tmp_path: Pat
     settings.MILLRACE_HOME = tmp_path
     settings.MILLRACE_METHOD = "greedy"
     settings.MILLRACE_PARALLELISM = 2.0
+    # On purpose a password is hashed slowly, and every file of the front end looked up by a new client; here
+    # both are done by the thousand, and no file of the front end is asked for.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.SERVESTATIC_USE_FINDERS = settings.SERVESTATIC_USE_STATIC_ROOT = False
     # Rates are counted in memory, which knows nothing of the rollback between two tests.
     cache.clear()
     broker = celery_app.conf.broker_url, celery_app.conf.result_backend
