@@ -35,7 +35,7 @@ SUITES = {
     # The longest first, so that none of them is left to the end.
     "browser": _pytest("browser", "tests/browser"),
     "oracle": _pytest("oracle", "-m", "not long", "tests/oracle"),
-    "unit": _pytest("unit", "tests/unit"),
+    "unit": _pytest("unit", "-m", "not long", "tests/unit"),
     "simulation": _pytest("simulation", "tests/simulation", "--schedules=100"),
     "runtime": _pytest("runtime", "-m", "not long", "tests/runtime", "tests/upgrade"),
     # Who gets in without an account is asked at every change, not only when security is tested.
@@ -49,7 +49,7 @@ SUITES = {
     "frontend": ["npx", "--no-install", "vitest", "run"],
 }
 LONG_SUITES = {
-    "long": _pytest("long", "-m", "long", "tests/runtime", "tests/oracle"),
+    "long": _pytest("long", "-m", "long", "tests/runtime", "tests/oracle", "tests/unit"),
     "faults": _pytest("faults", "tests/faults"),
     "security": _pytest("security", "tests/security"),
     "docker": _pytest("docker", "tests/docker"),

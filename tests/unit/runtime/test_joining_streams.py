@@ -109,8 +109,17 @@ def _at(seconds: int) -> int:
     return (_NOON + timedelta(seconds=seconds) - _BEGIN) // timedelta(microseconds=1)
 
 
-@pytest.mark.parametrize("dies", [False, True])
-@pytest.mark.parametrize("seed", [71, 72, 73])
+@pytest.mark.parametrize(
+    ("seed", "dies"),
+    [
+        (71, False),
+        (72, True),
+        *(
+            pytest.param(*one, marks=pytest.mark.long)
+            for one in ((71, True), (72, False), (73, False), (73, True))
+        ),
+    ],
+)
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_history_of_a_stream_that_joins_is_read(tmp_path: Path, name: str, seed: int, dies: bool) -> None:
     fed, text = _Fed(tmp_path, seed), TEXTS[name]
