@@ -60,7 +60,7 @@ def main() -> int:
             run = Run(a.method, a.batch_rows, tasks, options)
             try:
                 sizes = (a.streams, a.queries, a.tuples)
-                kinds = (a.kill, a.evolve, a.functions, a.slices, a.timed, a.absences)
+                kinds = (2 if a.kill else 0, a.evolve, a.functions, a.slices, a.timed, a.absences)
                 done = run_case(seed, folder, run, *sizes, *kinds)
             except (AssertionError, ReplayFailed) as failure:
                 sys.stderr.write(f"seed {seed}: {failure}\n")

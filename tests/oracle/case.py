@@ -22,7 +22,7 @@ def run_case(
     streams: int = 3,
     queries: int = 3,
     tuples: int = 240,
-    kill: bool = False,
+    kills: int = 0,
     evolve: bool = False,
     functions: bool = False,
     slices: bool = False,
@@ -35,7 +35,7 @@ def run_case(
 
     Args:
         folder: where workload, data and output go; must not exist yet.
-        kill: kill the process with SIGKILL at two random batches, and continue each time.
+        kills: how often to kill the process with SIGKILL, each time at a random batch, and to continue it.
         evolve: queries come and go on a random schedule.
         functions: queries call user functions.
         absences: further queries have outer, semi, anti and as-of joins, and groups.
@@ -52,7 +52,7 @@ def run_case(
     rows = sum(s.tuples.num_rows for s in workload.streams)
     drawn = Run(
         run.method,
-        run.batch_rows or (max(20, rows // 12) if kill or evolve else chance.choice((37, 100, 300, 5000))),
+        run.batch_rows or (max(20, rows // 12) if kills or evolve else chance.choice((37, 100, 300, 5000))),
         run.parallelism or chance.choice((1, 2, 3)),
         run.options,
     )
@@ -72,11 +72,11 @@ def run_case(
         drawn = replace(drawn, options=(*drawn.options, *epochs, "--plan", str(folder / "plan.json")))
         sliced = f", {sum(isinstance(s.partitioning, Slices) for s in graph.stores)} sliced stores"
     where = (folder / "workload", folder / "data", folder / "out", drawn)
-    kills = 0
-    if kill:
-        for _ in range(2):
-            kills += replay_until_killed(*where, chance.randint(1, 4), chance.random() < 0.5)
-        assert kills, "the run ended before it could be killed; give it more tuples or smaller batches"
+    killed = 0
+    for _ in range(kills):
+        killed += replay_until_killed(*where, chance.randint(1, 4), chance.random() < 0.5)
+    if kills:
+        assert killed, "the run ended before it could be killed; give it more tuples or smaller batches"
     replay(*where)
     if evolve:
         checked = evolving.check(workload, spans, batches, folder / "out")
@@ -86,8 +86,7 @@ def run_case(
         )
     else:
         results = ", ".join(f"{name} {count}" for name, count in check(workload, folder / "out").items())
-    killed = f", killed {kills} times" if kill else ""
     return (
         f"{rows} tuples in batches of {drawn.batch_rows}, parallelism {drawn.parallelism}, "
-        f"method {drawn.method or 'default'}{killed}{sliced}: {results} results"
+        f"method {drawn.method or 'default'}, killed {killed} times{sliced}: {results} results"
     )

@@ -22,7 +22,7 @@ FORCED = ("--another-plan-every-epoch", "--epoch-batches", "2")
 
 def test_twelve_queries_under_another_plan_every_epoch_killed_twice(tmp_path: Path) -> None:
     run = Run(parallelism=2, options=FORCED)
-    run_case(530, tmp_path / "case", run, streams=5, queries=12, tuples=160, kill=True)
+    run_case(530, tmp_path / "case", run, streams=5, queries=12, tuples=160, kills=2)
     epochs = json.loads((tmp_path / "case" / "out" / "metrics.json").read_text())["epochs"]
     plans = [epoch["plan"] for epoch in epochs]
     assert len(epochs) >= 4
@@ -35,4 +35,4 @@ def test_queries_come_and_go_under_changing_plans(tmp_path: Path) -> None:
 
 def test_queries_come_and_go_in_an_adaptive_replay_that_is_killed(tmp_path: Path) -> None:
     run = Run(parallelism=2, options=("--adaptive", "--epoch-batches", "2"))
-    run_case(533, tmp_path / "case", run, queries=5, kill=True, evolve=True)
+    run_case(533, tmp_path / "case", run, queries=5, kills=2, evolve=True)

@@ -22,7 +22,7 @@ from tests.oracle.replay import CHANGING_GRIDS, Run
         (2, Run("greedy"), 4, 3),
         (3, Run("individual", batch_rows=60), 3, 2),
         (4, Run("flat", batch_rows=90, parallelism=3), 5, 4),
-        (5, Run("left-deep"), 3, 3),
+        pytest.param(5, Run("left-deep"), 3, 3, marks=pytest.mark.long),
         (6, Run("tree"), 3, 3),
     ],
     ids=lambda value: value.method if isinstance(value, Run) else str(value),
@@ -32,15 +32,19 @@ def test_answers_equal_duckdb(seed: int, run: Run, queries: int, streams: int, t
 
 
 @pytest.mark.parametrize(
-    ("seed", "options", "kill"),
-    [(70, (), False), (71, (), True), (72, ("--another-plan-every-epoch", "--epoch-batches", "2"), False)],
-    ids=["plain", "killed", "other-plans"],
+    ("seed", "options", "kills"),
+    [
+        pytest.param(70, (), 0, id="plain", marks=pytest.mark.long),
+        pytest.param(71, (), 1, id="killed"),
+        pytest.param(71, (), 2, id="killed-twice", marks=pytest.mark.long),
+        pytest.param(72, ("--another-plan-every-epoch", "--epoch-batches", "2"), 0, id="other-plans"),
+    ],
 )
 def test_outer_semi_and_anti_joins_equal_duckdb(
-    seed: int, options: tuple[str, ...], kill: bool, tmp_path: Path
+    seed: int, options: tuple[str, ...], kills: int, tmp_path: Path
 ) -> None:
     run_case(
-        seed, tmp_path / "case", Run(batch_rows=60, options=options), queries=4, kill=kill, absences=True
+        seed, tmp_path / "case", Run(batch_rows=60, options=options), queries=4, kills=kills, absences=True
     )
 
 
@@ -48,7 +52,7 @@ def test_outer_semi_and_anti_joins_equal_duckdb(
     ("seed", "run"),
     [
         (60, Run("ilp", batch_rows=100)),
-        (61, Run("greedy", batch_rows=37)),
+        pytest.param(61, Run("greedy", batch_rows=37), marks=pytest.mark.long),
         (62, Run(batch_rows=90, options=("--another-plan-every-epoch", "--epoch-batches", "2"))),
     ],
 )
@@ -61,11 +65,12 @@ def test_many_queries_share_one_topology(tmp_path: Path) -> None:
 
 
 def test_killed_and_continued_equals_duckdb(tmp_path: Path) -> None:
-    run_case(30, tmp_path / "case", Run(), kill=True)
+    run_case(30, tmp_path / "case", Run(), kills=2)
 
 
-def test_grids_that_change_and_are_killed_equal_duckdb(tmp_path: Path) -> None:
-    run_case(31, tmp_path / "case", Run(parallelism=3, options=CHANGING_GRIDS), kill=True)
+@pytest.mark.parametrize("kills", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_grids_that_change_and_are_killed_equal_duckdb(kills: int, tmp_path: Path) -> None:
+    run_case(31, tmp_path / "case", Run(parallelism=3, options=CHANGING_GRIDS), kills=kills)
     plans = (tmp_path / "case" / "out" / "checkpoint" / "plans").glob("*.json")
     graphs = [PhysicalGraph.from_json(path.read_bytes()) for path in plans]
     assert any(isinstance(store.partitioning, Grids) for graph in graphs for store in graph.stores)
