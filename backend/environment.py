@@ -24,12 +24,15 @@ MILLRACE_OIDC_NAME          what the page of signing in calls the provider (sing
 MILLRACE_OIDC_GROUPS        the claim that has somebody's groups (groups)
 MILLRACE_OIDC_TEAMS         teams by these groups, GROUP=TEAM comma-separated (none)
 MILLRACE_OIDC_HOURS         after so long whoever came by the provider comes again (8)
+MILLRACE_SECOND_FACTOR      admins or everybody: who of these has no second factor gets nothing but the page
+                            that gives one (nobody must; docs/guide/sign-in.md)
 MILLRACE_PRIVATE            1: what a team has is read by its members and admins alone, and what no team has
                             by its owner, but for teams that are made open (0: everybody reads everything, but
                             of teams that are made private)
 MILLRACE_LISTENERS_ACCOUNT  live connections of pages that one account may have to one web process (20)
 MILLRACE_LISTENERS          and all accounts together (1000)
-MILLRACE_LOGIN_FAILURES     wrong passwords for one account from one address until both wait (10)
+MILLRACE_LOGIN_FAILURES     wrong passwords for one account from one address until both wait (10), and wrong
+                            codes of a second factor for one account, from wherever, until it waits
 MILLRACE_LOGIN_WAIT_SECONDS how long they wait (900)
 MILLRACE_MAX_STATE_TUPLES   a query is deployed only if it alone keeps fewer tuples, as estimated (1e9)
 MILLRACE_MAX_TUPLE_RATE     and if none of its steps makes more tuples per second, as estimated (1e9)
@@ -230,6 +233,7 @@ MILLRACE_OIDC_NAME = os.environ.get("MILLRACE_OIDC_NAME", "single sign-on")
 MILLRACE_OIDC_GROUPS = os.environ.get("MILLRACE_OIDC_GROUPS", "groups")
 MILLRACE_OIDC_TEAMS = os.environ.get("MILLRACE_OIDC_TEAMS", "")
 MILLRACE_OIDC_HOURS = _number("MILLRACE_OIDC_HOURS", 8.0, least=0.1)
+MILLRACE_SECOND_FACTOR = os.environ.get("MILLRACE_SECOND_FACTOR", "")
 MILLRACE_PRIVATE = os.environ.get("MILLRACE_PRIVATE") == "1"
 MILLRACE_DEMO = os.environ.get("MILLRACE_DEMO") == "1"
 DEFAULT_DEMO_PASSWORD = "millrace"

@@ -30,6 +30,9 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
+    # After it: it has a page of the admin in the place of its.
+    "backend.second_factor",
     "backend.shell",
     "backend.accounts",
     "backend.streams",
@@ -66,6 +69,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "backend.shell.refusals.UnstorableNumbers",
+    "backend.second_factor.gate.Gate",
     # Last: it answers a sign-in that has to wait.
     "axes.middleware.AxesMiddleware",
 ]
@@ -128,6 +132,11 @@ SOCIALACCOUNT_PROVIDERS = {
     }
 }
 SOCIALACCOUNT_ADAPTER = "backend.sign_on.adapter.Adapter"
+ACCOUNT_ADAPTER = "backend.sign_on.adapter.AccountAdapter"
+MFA_ADAPTER = "backend.second_factor.adapter.Adapter"
+MFA_TOTP_ISSUER = "Millrace"
+# A code of half a minute ago counts, too: clocks differ, and people type.
+MFA_TOTP_TOLERANCE = 1
 # By a link: a form's target may not lead to another site, as the Content-Security-Policy says.
 SOCIALACCOUNT_LOGIN_ON_GET = True
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, register_converter
 
-from backend.accounts.pages import Login
+from backend.accounts.pages import Login, admin_login
 from backend.catalog.pages import QueryPage
 from backend.http import converters
 from backend.observation.health import healthz, readyz
@@ -28,6 +28,7 @@ urlpatterns = [
     path("", Page.as_view(island="overview", title="Overview"), name="overview"),
     path("login/", Login.as_view(), name="login"),
     path("", include("backend.sign_on.urls")),
+    path("", include("backend.second_factor.urls")),
     path("logout/", LogoutView.as_view(), name="logout"),
     path(
         "queries/",
@@ -51,6 +52,8 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
+    # In the place of the admin's own, which would ask for a password alone.
+    path("admin/login/", admin_login),
     path("admin/", admin.site.urls),
     path("api/schema/", Schema.as_view(), name="schema"),
     path("api/docs/", Docs.as_view(url_name="schema"), name="docs"),

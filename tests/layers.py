@@ -41,7 +41,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("asgi", "http", "run"),
         ("accounts",),
         ("shell",),
-        ("sign_on", "streams"),
+        ("second_factor", "sign_on", "streams"),
         ("catalog", "tokens"),
         ("topologies",),
         ("applied", "dead_letters", "oracle"),

@@ -2,17 +2,34 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.utils import perform_login
 from django.conf import settings
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView, redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from backend.environment import DEFAULT_DEMO_PASSWORD
 
 
 class Login(LoginView):
-    """The sign-in page; Django checks the account and where it goes next."""
+    """The sign-in page; Django checks the account and where it goes next.
+
+    It is the one page that takes passwords, and django-allauth signs in whom it finds: by a second step where
+    the account has a second factor.
+    """
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        # Not the session that was there before the password: its key may be known to who planted it.
+        self.request.session.cycle_key()
+        answer: HttpResponse = perform_login(
+            self.request, form.get_user(), redirect_url=self.get_success_url()
+        )
+        return answer
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         """What the page says beside its form.
@@ -26,3 +43,12 @@ class Login(LoginView):
             provider=settings.MILLRACE_OIDC_NAME if settings.MILLRACE_OIDC_URL else None,
             **context,
         )
+
+
+def admin_login(request: HttpRequest) -> HttpResponse:
+    """Lead to the page of signing in, and from there to the admin's pages."""
+    if not request.user.is_authenticated:
+        return redirect_to_login(request.GET.get("next") or "/admin/")
+    if not request.user.is_staff:
+        raise PermissionDenied
+    return redirect("admin:index")

@@ -27,6 +27,9 @@ MOST_WAITING = 20
 WAIT_SECONDS = 10.0
 """For its turn, before a sign-in is told so too."""
 
+_PAGES = ("login", "mfa_authenticate", "account-security")
+"""The pages that look at passwords and codes."""
+
 
 class AccountRate(UserRateThrottle):
     def get_ident(self, request: Request) -> str:
@@ -93,7 +96,7 @@ def SignIn(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest]
 
 
 def _looks_at_a_password(request: HttpRequest) -> bool:
-    return request.method == "POST" and request.path in (reverse("login"), reverse("admin:login"))
+    return request.method == "POST" and request.path in map(reverse, _PAGES)
 
 
 def _refusal(request: HttpRequest) -> HttpResponse | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.mixins import LoginRequiredMixin
+from django.contrib.auth.models import AnonymousUser, User
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.generic import TemplateView
@@ -13,6 +14,16 @@ from backend.accounts.queries import is_operator, role_of
 from backend.accounts.reading import Reads
 
 Props = dict[str, str | int | list[dict[str, str]] | None]
+
+
+def signed_in(account: User | AnonymousUser) -> dict[str, object]:
+    """What every page is told of the account that asked for it."""
+    return {
+        "username": account.get_username(),
+        "is_operator": is_operator(account),
+        "is_staff": bool(getattr(account, "is_staff", False)),
+        "role": role_of(account),
+    }
 
 
 @method_decorator(ensure_csrf_cookie, name="dispatch")
@@ -32,15 +43,8 @@ class Page(LoginRequiredMixin, TemplateView):
         return {}
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        account = self.request.user
-        me = {
-            "username": account.get_username(),
-            "is_operator": is_operator(account),
-            "is_staff": bool(getattr(account, "is_staff", False)),
-            "role": role_of(account),
-        }
         # They may find the page's title.
-        props = {**self.props(), "me": me}
+        props = {**self.props(), "me": signed_in(self.request.user)}
         section = self.section or self.island
         return super().get_context_data(
             island=self.island, title=self.title, section=section, props=props, **context

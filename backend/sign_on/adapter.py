@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.adapter import DefaultAccountAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from backend.sign_on.groups import refuse_unreadable
+
+
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # django-allauth has no types
+    """Leaves no messages that the next page of the admin would show."""
+
+    def add_message(self, *_: object, **__: object) -> None:
+        pass
 
 
 class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # django-allauth has no types

@@ -28,5 +28,6 @@ async function mount(element: HTMLElement): Promise<void> {
 }
 
 const islands = [...document.querySelectorAll<HTMLElement>("[data-island]")];
-mountShell(parseIslandProps(islands[0]?.dataset.props ?? "{}").me);
+const props = document.querySelector<HTMLElement>("[data-props]")?.dataset.props;
+mountShell(parseIslandProps(props ?? "{}").me);
 for (const element of islands) void mount(element);

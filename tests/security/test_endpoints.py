@@ -21,7 +21,8 @@ OPEN = {
     "readyz": "and whether migrations are missing",
     "api/schema/": "the API's description, the same in every installation",
     "api/docs/": "and its page",
-    "admin/login/": "where one signs in",
+    "admin/login/": "leads to where one signs in",
+    "login/code/": "the second step, for who gave a password",
     "admin/logout/": "leads there",
 }
 EXAMPLES = {"pk": "1", "name": "flights", "run": "0123456789abcdef"}

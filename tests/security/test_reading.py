@@ -38,6 +38,7 @@ OPEN_TO_ALL = {
     "icon": "the picture of the tab",
     "metrics": "for operators who read everything, and a token",
     "Login": "where one signs in",
+    "SignInCode": "and its second step",
     "leave": "leads to the provider",
     "come_back": "and back",
     "RedirectView": "leads to where one signs in",

@@ -17,6 +17,7 @@ from django.utils import timezone
 from backend.accounts.reading import privacy_in_force
 from backend.accounts.requests import AccountRequest
 from backend.catalog.queries import readable_queries
+from backend.second_factor.queries import PROVEN, factors_of
 from backend.tokens.models import Token
 from backend.topologies.queries import topologies
 from backend.topologies.sight import WHOLE, Sight, sight_of
@@ -66,9 +67,10 @@ def no_longer_hold(admissions: Set[Admission]) -> set[Admission]:
 
     Their account, session or token lets them in no more, or their account reads otherwise.
 
-    Four queries however many there are, while nothing is private: deactivated and deleted accounts, sessions
-    that were left or expired or whose password was changed, tokens that were revoked or expired. Where
-    something is, a few more for each account and what it listens to: it may have lost a right, or got one.
+    Five queries however many there are, while nothing is private: deactivated and deleted accounts, sessions
+    that were left or expired, whose password was changed, or without the code of a second factor, tokens that
+    were revoked or expired. Where something is, a few more for each account and what it listens to: it may
+    have lost a right, or got one.
     """
     now = timezone.now()
     accounts = get_user_model().objects.filter(is_active=True).only("password", "is_active", "is_superuser")
@@ -76,6 +78,7 @@ def no_longer_hold(admissions: Set[Admission]) -> set[Admission]:
     named = {one.session for one in admissions if one.session is not None}
     left = Session.objects.filter(pk__in=named, expire_date__gt=now)
     sessions = dict(left.values_list("pk", "session_data") if named else ())
+    factors = factors_of({one.account for one in admissions if one.session is not None} if named else ())
     marked = {one.token for one in admissions if one.token is not None}
     valid = Q(expires_at=None) | Q(expires_at__gt=now)
     held = Token.objects.filter(valid, pk__in=marked, stream=None)
@@ -86,6 +89,7 @@ def no_longer_hold(admissions: Set[Admission]) -> set[Admission]:
         if one.account not in known
         or (one.token is not None and tokens.get(one.token) != one.account)
         or (one.session is not None and not _is_open(one.session, sessions, known[one.account]))
+        or (one.session in sessions and not _has_proven(sessions[one.session], factors.get(one.account)))
         or (one.session is None and one.token is None)
     }
     if privacy_in_force():
@@ -103,7 +107,7 @@ def _is_unrestricted(one: Admission) -> bool:
 def _is_open(key: str, sessions: dict[str, str], account: User) -> bool:
     if key not in sessions:
         return False
-    if _signed_in(sessions[key]) == (str(account.pk), account.get_session_auth_hash()):
+    if _signed_in(sessions[key])[:2] == (str(account.pk), account.get_session_auth_hash()):
         return True
     # Signed with an earlier SECRET_KEY, or another password's: Django has the last word.
     request = HttpRequest()
@@ -111,8 +115,12 @@ def _is_open(key: str, sessions: dict[str, str], account: User) -> bool:
     return get_user(request).pk == account.pk
 
 
+def _has_proven(session_data: str, factor: int | None) -> bool:
+    return factor is None or _signed_in(session_data)[2] == factor
+
+
 @lru_cache(maxsize=4096)
-def _signed_in(session_data: str) -> tuple[str, str]:
-    """The account of a session, and the digest of its password when it signed in."""
+def _signed_in(session_data: str) -> tuple[str, str, int | None]:
+    """A session's account, its password's digest at sign-in, and the proven factor."""
     content = SessionStore().decode(session_data)
-    return str(content.get(SESSION_KEY)), str(content.get(HASH_SESSION_KEY))
+    return str(content.get(SESSION_KEY)), str(content.get(HASH_SESSION_KEY)), content.get(PROVEN)

@@ -20,6 +20,7 @@ const PAGES: readonly Entry[] = [
   { kind: "page", name: "Alerts", href: "/alerts/" },
   { kind: "page", name: "Teams", href: "/teams/" },
   { kind: "page", name: "Tokens", href: "/tokens/" },
+  { kind: "page", name: "Account security", href: "/account/security/" },
 ];
 
 const NEW_QUERY: Entry = { kind: "page", name: "New query", href: "/queries/new/" };

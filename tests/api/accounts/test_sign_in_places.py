@@ -55,7 +55,7 @@ def run(story: Callable[[Inside], Coroutine[Any, Any, None]]) -> None:
     told(lambda: story(Inside()))
 
 
-@pytest.mark.parametrize("path", ["/login/", "/admin/login/"])
+@pytest.mark.parametrize("path", ["/login/", "/login/code/", "/account/security/"])
 def test_passwords_wait_for_each_other_and_nothing_else_does(path: str) -> None:
     async def story(inside: Inside) -> None:
         people = inside.sign_in(throttles.AT_ONCE + 5, path)

@@ -1,0 +1,1 @@
+"""A second factor at sign-in: codes of an authenticator app, and recovery codes."""
