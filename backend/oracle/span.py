@@ -27,6 +27,7 @@ BEGINNING = "0-0"
 """The place in a stream before its first entry."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST_US = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 class CannotCheck(Exception):
@@ -198,7 +199,8 @@ def needed_from(query: Query, catalog: Catalog, least_us: int) -> dict[str, int 
     found: dict[str, int | None] = {}
     for name in {source.stream for source in query.inputs}:
         reach_us = union(source.window for source in needed.inputs if source.stream == name).reach_us
-        found[name] = None if reach_us is None else least_us - reach_us
+        # A window of a million years reaches back to everything.
+        found[name] = None if reach_us is None or least_us - reach_us < _FIRST_US else least_us - reach_us
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import redis
 from django.contrib.auth.models import User
+from pytest_django import Settings
 
 from backend.catalog.actions import create_query
 from backend.deployments.actions import deploy_query
@@ -278,3 +279,17 @@ def test_results_that_show_no_key_say_what_would_make_a_sample(
         "its windows hold more than 100 tuples of departures, and no sample of them can be told among its "
         "results: have a key of departures among its columns",
     )
+
+
+def test_the_longest_windows_have_a_sample_of_everything(
+    streams: dict[str, Stream], owner: User, bus: redis.Redis, settings: Settings
+) -> None:
+    settings.MILLRACE_MAX_STATE_TUPLES = settings.MILLRACE_MAX_TUPLE_RATE = 1e30
+    world = World(bus, owner, KEYED.replace(f"{WINDOW} MINUTES", "999999999 DAYS"), 8)
+    world.minutes(20)
+    for _ in range(3):
+        made = world.check()
+        assert made is not None
+        assert (made.verdict, made.reason) == (Verdict.EQUAL, "")
+        world.minutes(3)
+    assert made.share < 1
