@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from optimizer.estimate.loads import loads
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.physical.rules import SourceRule
 from optimizer.physical.usage import Users, users_of
 from optimizer.search.problem import Options
 from optimizer.statistics.provider import StatisticsProvider
@@ -71,7 +69,7 @@ def shares(
     streams = {name: pricing.source(load) for name, load in does.reading.items()}
     answers = {name: pricing.source(load) for name, load in does.answering.items()}
     queries, common = dict(answers), pricing.batches
-    for cost, sharing in _parts(graph, users, elements, streams):
+    for cost, sharing in _parts(users, elements, streams):
         if not sharing:
             common += cost
         for name in sorted(sharing):
@@ -80,16 +78,9 @@ def shares(
 
 
 def _parts(
-    graph: PhysicalGraph, users: Users, elements: dict[str, float], streams: dict[str, float]
+    users: Users, elements: dict[str, float], streams: dict[str, float]
 ) -> Iterable[tuple[float, frozenset[str]]]:
     """The cost of everything that can be shared, with the queries that need it."""
-    readers: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
-    for rule in graph.rules:
-        if isinstance(rule, SourceRule):
-            readers[rule.stream] |= users.of_rule(rule.id)
-    for store in graph.stores:
-        for held in store.inputs:
-            readers[held.stream] |= users.stores[store.id] if store.is_base else frozenset()
-    yield from ((cost, readers[name]) for name, cost in streams.items())
+    yield from ((cost, users.streams[name]) for name, cost in streams.items())
     for name, cost in elements.items():
         yield cost, users.stores[name] if name in users.stores else users.of_rule(name)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from optimizer.estimate import estimate, loads
-from optimizer.physical.rules import StoreRule
+from optimizer.estimate import loads
 from optimizer.physical.usage import Users, users_of
 from optimizer.planner.plan import Plan
 from optimizer.search.pricing import CORES, Processor
@@ -46,8 +45,8 @@ def divide(plan: Plan) -> Division:
     Each step and store is divided equally among those that need it. That is the Shapley value of the game in
     which a set of queries pays for all elements of the plan that one of them needs: an element's cost is
     symmetric in its users and nothing to the others (Shapley 1953, by additivity over elements). It takes
-    one pass instead of one plan per subset. Work of batches as such and of reading is divided among all, of
-    writing by results.
+    one pass instead of one plan per subset. Reading a stream is divided among those that it is read for,
+    writing results is their query's, and the work of batches as such is divided among all.
 
     >>> from optimizer.algebra.types import ColumnType
     >>> from optimizer.logical.catalog import Catalog
@@ -81,13 +80,11 @@ def divide(plan: Plan) -> Division:
         work, memory = pricing.copy(copy)
         charge(cores, users.stores[store], work)
         charge(gb, users.stores[store], memory / 1e9)
-    reading = pricing.source(replace(does.source, results=0.0, result_bytes=0.0, leaves=()))
-    charge(cores, names, pricing.batches + reading)
-    writing = pricing.source(does.source) - reading
-    results = _results(plan, names)
-    total = sum(results.values())
-    for name in names:
-        cores[name] += writing * (results[name] / total if total > 0 else 1 / len(names))
+    for stream, read in does.reading.items():
+        charge(cores, users.streams[stream], pricing.source(read))
+    for name, written in does.answering.items():
+        cores[name] += pricing.source(written)
+    charge(cores, names, pricing.batches)
     shares = {name: _share(plan, users, name, CORES * cores[name], gb[name]) for name in names}
     work = sum(share.cores for share in shares.values())
     tasks = max((store.tasks for store in plan.graph.stores), default=1)
@@ -97,20 +94,6 @@ def divide(plan: Plan) -> Division:
         latency_ms=1000 * options.batch_s * (0.5 + work / tasks),
         shares=shares,
     )
-
-
-def _results(plan: Plan, names: Iterable[str]) -> dict[str, float]:
-    """Results per second, by query."""
-    made = estimate(plan.graph, plan.context.with_defaults, plan.context.horizon_s).rules
-    found = dict.fromkeys(names, 0.0)
-    for rule in plan.graph.rules:
-        if isinstance(rule, StoreRule):
-            continue
-        for leaf in rule.emits:
-            # What waits is emitted into its hold first, which is no query.
-            if leaf.query in found:
-                found[leaf.query] += made[rule.id]
-    return found
 
 
 def _share(plan: Plan, users: Users, name: str, cores: float, gb: float) -> Share:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from optimizer.physical.graph import PhysicalGraph
@@ -27,6 +28,8 @@ class Users:
     """By probe rule, the queries that are answered there or behind it, also by way of such a store."""
     sources: dict[str, frozenset[str]]
     """The same by source rule, and by due and settle rule."""
+    streams: dict[str, frozenset[str]]
+    """By stream, the queries that its tuples are read for: they probe, or are kept to be probed."""
 
     def of_rule(self, rule: str) -> frozenset[str]:
         """Of a source or probe rule."""
@@ -64,12 +67,31 @@ def users_of(graph: PhysicalGraph) -> Users:
             served[rule.id] = frozenset(found)
         return served[rule.id]
 
+    stores = {store.id: users(store.id) for store in graph.stores}
+    sources = {
+        rule.id: behind(rule)
+        for rule in graph.rules
+        if isinstance(rule, SourceRule | DueRule | SettleRule | AggregateRule)
+    }
     return Users(
-        stores={store.id: users(store.id) for store in graph.stores},
+        stores=stores,
         probes={rule.id: behind(rule) for rules in probes.values() for rule in rules},
-        sources={
-            rule.id: behind(rule)
-            for rule in graph.rules
-            if isinstance(rule, SourceRule | DueRule | SettleRule | AggregateRule)
-        },
+        sources=sources,
+        streams=_readers(graph, stores, sources),
     )
+
+
+def _readers(
+    graph: PhysicalGraph, stores: Mapping[str, frozenset[str]], sources: Mapping[str, frozenset[str]]
+) -> dict[str, frozenset[str]]:
+    """By stream, whose tuples it is read for."""
+    found = {stream.name: frozenset[str]() for stream in graph.streams}
+    for rule in graph.rules:
+        if isinstance(rule, SourceRule):
+            found[rule.stream] |= sources[rule.id]
+    for store in graph.stores:
+        if store.is_base:
+            # Groups are kept in stores, too, and read from nowhere.
+            for held in (one.stream for one in store.inputs if one.stream in found):
+                found[held] |= stores[store.id]
+    return found

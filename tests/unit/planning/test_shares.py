@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from optimizer.estimate import Shares, loads, shares
+from optimizer.explain.division import divide
 from optimizer.planner.plan import Plan, plan
+from optimizer.search.pricing import CORES
 from optimizer.search.problem import CostUnit, Options
 from optimizer.statistics import statistics_of_workload
 from optimizer.workload import load_workload
@@ -35,6 +37,17 @@ def test_what_queries_pay_is_what_the_plan_costs(cost: CostUnit) -> None:
     assert all(found.queries[name] > found.answers[name] >= 0 for name in found.queries)
     # What retains everything keeps nothing here that no query needs.
     assert found.common == pytest.approx(pricing.batches)
+
+
+def test_pages_divide_a_plan_as_the_planner_does() -> None:
+    made, found = _planned("cores")
+    divided, each = divide(made), found.common / len(found.queries)
+    memory = made.options.pricing.memory * 1e9
+
+    for name, paid in found.queries.items():
+        share = divided.shares[name]
+        # The planner adds memory to work, and leaves what is common to nobody.
+        assert share.cores / CORES + share.gb * memory == pytest.approx(paid + each, rel=1e-9)
 
 
 def test_a_query_alone_pays_for_everything() -> None:
