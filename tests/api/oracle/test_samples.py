@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,12 +14,17 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from backend.catalog.actions import create_query
+from backend.catalog.language import parse_versions
 from backend.deployments.actions import deploy_query
-from backend.oracle import actions, span
+from backend.oracle import actions, reference, span
+from backend.oracle.ledger import Ledger, told_batches
 from backend.oracle.models import Check, Verdict
 from backend.oracle.sampling import sample
+from backend.oracle.sampling.keys import keys_of
+from backend.oracle.sampling.sample import Sample, Sampling
 from backend.planning import revisions
 from backend.streams.models import Stream
+from backend.streams.queries import load_catalog
 from backend.topologies.models import Plan, Topology
 from jobs.protocol import events_key, results_key, stream_key
 from tests.api.told import START, ToldJob, at
@@ -293,3 +299,84 @@ def test_the_longest_windows_have_a_sample_of_everything(
         assert (made.verdict, made.reason) == (Verdict.EQUAL, "")
         world.minutes(3)
     assert made.share < 1
+
+
+@pytest.mark.parametrize(
+    ("select", "where"),
+    [
+        ("d.origin, a.tail, w.wind", "d.origin = w.origin AND d.tail = a.tail"),
+        ("w.origin AS place, d.flight", "d.origin = w.origin AND d.tail = a.tail AND a.delay > w.wind"),
+        ("d.flight, w.wind, a.delay", "w.wind < a.delay AND d.delay > w.wind + 3"),
+        ("w.wind, d.tail, a.tail AS other", "w.wind = d.delay AND d.delay = a.delay"),
+    ],
+    ids=["two keys", "a key and a stream kept whole", "no equality", "numbers with a point"],
+)
+def test_a_join_of_samples_is_the_sample_of_the_join(
+    streams: dict[str, Stream],
+    owner: User,
+    bus: redis.Redis,
+    monkeypatch: pytest.MonkeyPatch,
+    select: str,
+    where: str,
+) -> None:
+    text = f"SELECT {select} FROM " + ", ".join(
+        f"{name} [RANGE 10 MINUTES] AS {name[0]}" for name in ("departures", "weather", "arrivals")
+    )
+    deploy_query(owner, create_query(owner, "pairs", f"{text} WHERE {where}"), "flights")
+    topology = Topology.objects.get()
+    assert revisions.plan_newest(topology.pk)
+    job = ToldJob(bus, Plan.objects.get().plan_id, "pairs", ("departures", "weather", "arrivals"))
+    chance = random.Random(11)
+    catalog = load_catalog()
+    (query,) = parse_versions([topology.answered.get().version], catalog).values()
+    kept: Sample | None = None
+    found, all_of_it = 0, 0
+    monkeypatch.setattr(sample, "MOST_TUPLES", 1000)
+    for minute in range(0, 60, 2):
+        names = [chance.choice(("", "A", "B", "C", "D", "E")) or None for _ in range(40)]
+        numbers = [chance.choice((-0.0, 0.0, 1.5, 2.0, 4.25, None)) for _ in range(40)]
+        rows = [
+            {
+                "at": at(minute + chance.random()),
+                "flight": names[n],
+                "origin": names[n - 1],
+                "tail": names[n - 2],
+                "delay": numbers[n],
+                "wind": numbers[n - 1],
+            }
+            for n in range(40)
+        ]
+        job.batch({stream: _of(rows[n::3], stream) for n, stream in enumerate(streams)}, [])
+        if minute % 4:
+            continue
+        ledger = Ledger(told_batches("flights"))
+        checked = None if kept is None else kept.batch
+        looked_at = span.choose_span(ledger, "pairs", set(streams), lambda _: True, checked)
+        assert looked_at is not None
+        sampling = Sampling(query, catalog, ledger, keys_of(query))
+        kept = sampling.read_on(sampling.begun(looked_at) if kept is None else kept)
+        some = reference.sampled_reference(sampling, kept, looked_at)
+        with monkeypatch.context() as unlimited:
+            unlimited.setattr(span, "MOST_TUPLES", 100_000)
+            whole = reference.reference(query, catalog, ledger, looked_at)
+        assert some.sampled is not None
+        for batch, expected in whole.by_batch.items():
+            for kind in ("required", "possible"):
+                mine = Counter(
+                    {row: n for row, n in getattr(expected, kind).items() if some.sampled.holds(row)}
+                )
+                assert getattr(some.by_batch[batch], kind) == mine
+            found += some.by_batch[batch].required.total()
+            all_of_it += expected.required.total()
+    assert kept is not None
+    assert kept.halvings > 0
+    assert 0 < found < all_of_it
+
+
+def _of(rows: Sequence[Tuple], stream: str) -> list[Tuple]:
+    columns = {
+        "departures": ("at", "flight", "tail", "origin", "delay"),
+        "arrivals": ("at", "tail", "delay"),
+        "weather": ("at", "origin", "wind"),
+    }
+    return [{name: row[name] for name in columns[stream]} for row in rows]
