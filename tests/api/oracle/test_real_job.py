@@ -14,8 +14,10 @@ from django.utils import timezone
 
 from backend.catalog.models import Query
 from backend.deployments.actions import deploy_query
+from backend.oracle import span
 from backend.oracle.actions import check_topology
 from backend.oracle.models import Check, Verdict
+from backend.oracle.sampling import sample
 from backend.planning import revisions
 from backend.runs import process, supervision
 from backend.topologies.models import Run, Topology
@@ -74,7 +76,7 @@ def topology(query: Query, owner: User) -> Topology:
 
 
 def test_a_real_job_is_equal_and_a_result_that_is_taken_away_is_missed(
-    topology: Topology, bus: redis.Redis
+    topology: Topology, bus: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     producer = Producer(bus)
     for _ in range(2):
@@ -97,4 +99,16 @@ def test_a_real_job_is_equal_and_a_result_that_is_taken_away_is_missed(
     (missed,) = json.loads(differs.examples)["missing"]
     lost = json.loads(fields["json"])
     assert missed == {**lost, "wind": pytest.approx(lost["wind"]), "delay": pytest.approx(lost["delay"])}
+    # Windows that are too large are sampled, and the rest of them is equal.
+    monkeypatch.setattr(span, "MOST_TUPLES", 4)
+    monkeypatch.setattr(sample, "MOST_SAMPLED", 60)
+    for minutes in range(4, 10, 2):
+        producer.send(40)
+        producer.wait()
+        assert check_topology(topology.pk, timezone.now() + timedelta(minutes=minutes)) == 1
+        some = Check.objects.first()
+        assert some is not None
+        assert (some.verdict, some.reason, some.missing, some.extra) == (Verdict.EQUAL, "", 0, 0)
+    assert 0 < some.share < 1
+    assert some.compared == some.expected < some.results
     process.end(Run.objects.get())
