@@ -77,7 +77,8 @@ MIDDLEWARE = [
 AUTHENTICATION_BACKENDS = [
     # First: refuses who has to wait, before a password is looked at.
     "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
+    # Passwords and sessions, of persons alone.
+    "backend.service_accounts.sign_in.PersonBackend",
 ]
 
 ROOT_URLCONF = "backend.urls"

@@ -43,7 +43,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("shell",),
         ("second_factor", "sign_on", "streams"),
         ("catalog", "tokens"),
-        ("topologies",),
+        ("service_accounts", "topologies"),
         ("applied", "dead_letters", "oracle"),
         ("live",),
         ("alerts", "forecasts"),

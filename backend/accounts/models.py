@@ -31,6 +31,26 @@ class Team(models.Model):
         return self.name
 
 
+class ServiceAccount(models.Model):
+    """An account of a program: its team's, with tokens and no way to sign in.
+
+    It belongs to no person, so whoever made it may leave.
+    """
+
+    account = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="service_account"
+    )
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="service_accounts")
+    """It is a member of this team and of no other."""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("account__username",)
+
+    def __str__(self) -> str:
+        return f"{self.account}, service account of {self.team}"
+
+
 class Quota(models.Model):
     """How much one account, or each member of a team, may have.
 

@@ -9,7 +9,7 @@ from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from backend.accounts.queries import role_of
+from backend.accounts.queries import is_service, role_of
 
 REQUIRED_OF = ("", "admins", "everybody")
 """What `MILLRACE_SECOND_FACTOR` may say."""
@@ -35,7 +35,10 @@ def recovery_codes_left(account: User) -> int:
 
 
 def is_required_of(account: User) -> bool:
-    """Whether the installation lets the account do nothing without a second factor."""
+    """Whether the installation lets the account do nothing without a second factor.
+
+    Never of a service account, which does not sign in.
+    """
     if settings.MILLRACE_SECOND_FACTOR == "admins":
         return role_of(account) == "admin"
-    return bool(settings.MILLRACE_SECOND_FACTOR == "everybody")
+    return settings.MILLRACE_SECOND_FACTOR == "everybody" and not is_service(account)

@@ -13,7 +13,7 @@ from allauth.socialaccount.models import SocialLogin
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
-from backend.sign_on.groups import refuse_unreadable
+from backend.sign_on.groups import refuse_service_accounts, refuse_unreadable
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # django-allauth has no types
@@ -31,6 +31,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # django-alla
     """
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        refuse_service_accounts(request, sociallogin)
         refuse_unreadable(request, sociallogin)
 
     def populate_user(self, request: HttpRequest, sociallogin: SocialLogin, data: dict[str, Any]) -> User:

@@ -16,6 +16,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from backend.accounts.models import Team
+from backend.accounts.queries import is_service
 
 
 def read_teams(text: str) -> Mapping[str, str]:
@@ -65,8 +66,21 @@ def refuse_unreadable(request: HttpRequest, login: SocialLogin) -> None:
     try:
         groups_of(login.account.extra_data)
     except ValueError as error:
-        page = render(request, "socialaccount/authentication_error.html", {"why": str(error)}, status=403)
-        raise ImmediateHttpResponse(page) from error
+        raise _refusal(request, str(error)) from error
+
+
+def refuse_service_accounts(request: HttpRequest, login: SocialLogin) -> None:
+    """End a sign-in as a service account.
+
+    The admin's pages can link one to a subject; its groups must not move it to another team.
+    """
+    if is_service(login.user):
+        raise _refusal(request, f"{login.user} is a service account, which cannot sign in")
+
+
+def _refusal(request: HttpRequest, why: str) -> ImmediateHttpResponse:
+    page = render(request, "socialaccount/authentication_error.html", {"why": why}, status=403)
+    return ImmediateHttpResponse(page)
 
 
 def follow(request: HttpRequest, user: User, sociallogin: SocialLogin | None = None, **_: Any) -> None:

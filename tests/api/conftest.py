@@ -108,7 +108,7 @@ def _command_line(process: psutil.Process) -> list[str]:
         return []
 
 
-def _signed_in(account: User) -> Client:
+def signed_in(account: User) -> Client:
     client = Client()
     client.force_login(account)
     return client
@@ -152,27 +152,27 @@ def operator(db: None) -> User:
 
 @pytest.fixture
 def as_owner(owner: User) -> Client:
-    return _signed_in(owner)
+    return signed_in(owner)
 
 
 @pytest.fixture
 def as_teammate(teammate: User) -> Client:
-    return _signed_in(teammate)
+    return signed_in(teammate)
 
 
 @pytest.fixture
 def as_outsider(outsider: User) -> Client:
-    return _signed_in(outsider)
+    return signed_in(outsider)
 
 
 @pytest.fixture
 def as_viewer(viewer: User) -> Client:
-    return _signed_in(viewer)
+    return signed_in(viewer)
 
 
 @pytest.fixture
 def as_operator(operator: User) -> Client:
-    return _signed_in(operator)
+    return signed_in(operator)
 
 
 @pytest.fixture
