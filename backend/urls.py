@@ -66,6 +66,7 @@ urlpatterns = [
     path("api/", include("backend.deployments.api.urls")),
     path("api/", include("backend.dead_letters.api.urls")),
     path("api/", include("backend.tokens.api.urls")),
+    path("api/", include("backend.service_accounts.api.urls")),
     path("api/", include("backend.alerts.api.urls")),
     path("api/", include("backend.oracle.api.urls")),
     path("api/", include("backend.forecasts.api.urls")),

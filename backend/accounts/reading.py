@@ -33,6 +33,8 @@ class Reads(StrEnum):
     """The same to everybody, and nothing of what teams have."""
     OWN = "own"
     """What the account that asks has, or sends."""
+    TEAM = "team"
+    """One's own teams'; admins read all."""
     STREAM = "stream"
     QUERY = "query"
     TOPOLOGY = "topology"

@@ -19,7 +19,7 @@ from django.db import transaction
 from django.test import Client
 from pytest_django import Settings
 
-from backend.accounts.models import Team
+from backend.accounts.models import ServiceAccount, Team
 from backend.alerts.models import AlertRule
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
@@ -58,6 +58,8 @@ EVERYBODY = ("owner", "teammate", "outsider", "operator")
 EDITORS = ("owner", "teammate", "operator")
 OPERATORS = ("operator",)
 OWNER = ("owner",)
+MEMBERS = ("owner", "teammate")
+SERVICE = {"id": "team", "account": "service", "token": "service_token"}
 RULE = {"name": "night", "channel": "webhook", "target": "https://example.org/hook"}
 SQL = {"sql": TWO_WAY}
 DIRECTORY = {"name": "repo", "files": {"queries/fresh.sql": TWO_WAY}}
@@ -144,6 +146,19 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/streams/{name}/sample/"): READ,
     ("get", "/api/teams/"): READ,
     ("patch", "/api/teams/{id}/"): Case(200, (), {"private": True}, refusal=404, at={"id": "team"}),
+    ("get", "/api/teams/{id}/service-accounts/"): Case(200, MEMBERS, refusal=404, at=SERVICE),
+    ("post", "/api/teams/{id}/service-accounts/"): Case(201, (), {"name": "bot"}, refusal=404, at=SERVICE),
+    ("put", "/api/teams/{id}/service-accounts/{account}/"): Case(
+        200, (), {"enabled": False}, refusal=404, at=SERVICE
+    ),
+    ("delete", "/api/teams/{id}/service-accounts/{account}/"): Case(204, (), refusal=404, at=SERVICE),
+    ("get", "/api/teams/{id}/service-accounts/{account}/tokens/"): Case(200, (), refusal=404, at=SERVICE),
+    ("post", "/api/teams/{id}/service-accounts/{account}/tokens/"): Case(
+        201, (), {"name": "bot"}, refusal=404, at=SERVICE
+    ),
+    ("delete", "/api/teams/{id}/service-accounts/{account}/tokens/{token}/"): Case(
+        204, (), refusal=404, at=SERVICE
+    ),
     ("get", "/api/tokens/"): READ,
     ("post", "/api/tokens/"): Case(201, body={"name": "laptop"}),
     ("delete", "/api/tokens/{id}/"): Case(204, OWNER, refusal=404, at={"id": "token"}),
@@ -204,6 +219,9 @@ def world(
     run = Run.objects.create(topology=topology, plan=plan)
     rule = AlertRule.objects.create(owner=owner, team=team, **RULE)
     token, _ = create_token(owner, "laptop")
+    service = ServiceAccount.objects.create(account=User.objects.create_user("loader"), team=team)
+    team.members.add(service.account)
+    service_token, _ = create_token(service.account, "nightly")
     graph = PhysicalGraph.from_json(plan.graph, "plan")
     leaf = next(one for one in graph.rules if isinstance(one, ProbeRule) and one.emits)
     checkpoint = directory("flights") / "checkpoint"
@@ -246,6 +264,8 @@ def world(
         "token": token.pk,
         "query": query.pk,
         "team": team.pk,
+        "service": service.pk,
+        "service_token": service_token.pk,
     }
     return World({name: str(key) for name, key in keys.items()}, fill)
 
@@ -287,7 +307,7 @@ def test_who_may(
                 transaction.set_rollback(True)
             refusal = 403 if role == "anonymous" else case.refusal
             wanted = case.status if role in case.who else refusal
-            if path == "/api/teams/{id}/" and role in ("owner", "teammate"):
+            if path.startswith("/api/teams/{id}/") and role in MEMBERS and role not in case.who:
                 wanted = 403  # Members see it, and admins change it.
             if answer.status_code != wanted:
                 told = answer.content.decode()[:200]

@@ -144,7 +144,7 @@ def test_a_second_user_of_another_team_sees_nothing(
             if client is as_teammate:
                 if "teammate" in case.who and answer.status_code != case.status:
                     wrong.append(f"a member: {method} {url}: {answer.status_code}: {told[:200]}")
-            elif rule in (Reads.STREAM, Reads.QUERY, Reads.TOPOLOGY, Reads.RUN, Reads.ALERT):
+            elif rule in (Reads.TEAM, Reads.STREAM, Reads.QUERY, Reads.TOPOLOGY, Reads.RUN, Reads.ALERT):
                 if answer.status_code != 404:
                     wrong.append(f"{method} {url}: {answer.status_code}, not 404: {told[:200]}")
             elif method == "get":
@@ -337,5 +337,8 @@ def test_a_team_that_has_something_is_not_deleted(private: World, team: Team, ad
     with pytest.raises(ProtectedError):
         team.delete()
     left.delete()
+    with pytest.raises(ProtectedError):
+        team.delete()
+    User.objects.get(username="loader").delete()
     admin_client.post(url, {"post": "yes"})
     assert not Team.objects.filter(pk=team.pk).exists()

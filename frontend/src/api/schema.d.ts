@@ -209,6 +209,40 @@ export interface paths {
         /** @description Who reads what a team has, which admins say. */
         patch: operations["teams_partial_update"];
     };
+    "/api/teams/{id}/service-accounts/": {
+        /** @description The programs that act for a team, which its members see and admins make. */
+        get: operations["service_accounts_list"];
+        /** @description The programs that act for a team, which its members see and admins make. */
+        post: operations["teams_service_accounts_create"];
+    };
+    "/api/teams/{id}/service-accounts/{account}/": {
+        /**
+         * @description A part of a team that the account sees, in a session only.
+         *
+         *     So a stolen token makes neither accounts nor other tokens, an admin's no more than a service account's.
+         */
+        put: operations["teams_service_accounts_update"];
+        /**
+         * @description A part of a team that the account sees, in a session only.
+         *
+         *     So a stolen token makes neither accounts nor other tokens, an admin's no more than a service account's.
+         */
+        delete: operations["teams_service_accounts_destroy"];
+    };
+    "/api/teams/{id}/service-accounts/{account}/tokens/": {
+        /** @description What a service account's programs say who they are by. */
+        get: operations["service_tokens_list"];
+        /** @description What a service account's programs say who they are by. */
+        post: operations["teams_service_accounts_tokens_create"];
+    };
+    "/api/teams/{id}/service-accounts/{account}/tokens/{token}/": {
+        /**
+         * @description A part of a team that the account sees, in a session only.
+         *
+         *     So a stolen token makes neither accounts nor other tokens, an admin's no more than a service account's.
+         */
+        delete: operations["teams_service_accounts_tokens_destroy"];
+    };
     "/api/tokens/": {
         /**
          * @description One's own tokens.
@@ -2023,6 +2057,20 @@ export interface components {
         Sent: {
             count: number;
         };
+        ServiceAccount: {
+            /** Format: date-time */
+            readonly created_at: string;
+            /** @description whether its tokens count */
+            enabled: boolean;
+            id: number;
+            name: string;
+        };
+        ServiceAccountEnabledRequest: {
+            enabled: boolean;
+        };
+        ServiceAccountWriteRequest: {
+            name: string;
+        };
         SetTasksRequest: {
             /** @description by stream; null: by load */
             tasks: {
@@ -3668,6 +3716,128 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Team"];
                 };
+            };
+        };
+    };
+    service_accounts_list: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ServiceAccount"][];
+                };
+            };
+        };
+    };
+    teams_service_accounts_create: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServiceAccountWriteRequest"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": components["schemas"]["ServiceAccount"];
+                };
+            };
+        };
+    };
+    teams_service_accounts_update: {
+        parameters: {
+            query?: never;
+            path: {
+                account: string;
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServiceAccountEnabledRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ServiceAccount"];
+                };
+            };
+        };
+    };
+    teams_service_accounts_destroy: {
+        parameters: {
+            query?: never;
+            path: {
+                account: string;
+                id: string;
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
+            };
+        };
+    };
+    service_tokens_list: {
+        parameters: {
+            query?: never;
+            path: {
+                account: string;
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Token"][];
+                };
+            };
+        };
+    };
+    teams_service_accounts_tokens_create: {
+        parameters: {
+            query?: never;
+            path: {
+                account: string;
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenWriteRequest"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
+            };
+        };
+    };
+    teams_service_accounts_tokens_destroy: {
+        parameters: {
+            query?: never;
+            path: {
+                account: string;
+                id: string;
+                token: string;
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
             };
         };
     };

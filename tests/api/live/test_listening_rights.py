@@ -17,12 +17,13 @@ from django.test import AsyncClient
 from django.utils import timezone
 from rest_framework.throttling import AnonRateThrottle
 
-from backend.accounts.models import Team
+from backend.accounts.models import ServiceAccount, Team
 from backend.catalog.models import Query
 from backend.deployments.actions import deploy_query
 from backend.live.sse import hub as hubs
 from backend.live.sse import listener as listeners
 from backend.live.sse.connection_limits import SLOTS
+from backend.service_accounts import actions as service_accounts
 from backend.tokens.actions import create_token, revoke_token
 from backend.tokens.models import Token
 from tests.api.live.listening import URL, ends, next_event, open_stream, say, session, until, written
@@ -172,6 +173,40 @@ def test_who_may_no_longer_listen_is_sent_away(
         for name in opened.keys() - ended:
             assert (await next_event(opened[name]))["id"] == entry, name
             await opened[name].aclose()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("happens", ["disabled", "deleted", "token revoked"])
+def test_a_service_account_that_ends_is_sent_away(
+    team: Team, admin_user: User, teammate: User, bus: redis.Redis, happens: str
+) -> None:
+    def prepare() -> tuple[ServiceAccount, Token, str]:
+        service = service_accounts.create_service_account(admin_user, team, "loader")
+        return service, *service_accounts.create_service_token(admin_user, service, "nightly", None, None)
+
+    async def story() -> None:
+        service, token, secret = await written(prepare)
+        ending = {
+            "disabled": lambda: service_accounts.set_enabled(admin_user, service, False),
+            "deleted": lambda: service_accounts.delete_service_account(admin_user, service),
+            "token revoked": lambda: service_accounts.revoke_service_token(admin_user, service, token),
+        }
+        own = await open_stream(AsyncClient(), Authorization=f"Bearer {secret}")
+        other = await open_stream(await session(teammate))
+        for stream in (own, other):
+            await next_event(stream)
+            await next_event(stream)
+        await asyncio.sleep(2 * hubs.CHECK_SECONDS)
+        await written(ending[happens])
+        began = asyncio.get_running_loop().time()
+        assert await ends(own)
+        assert asyncio.get_running_loop().time() - began < 1.0 + BUSY_S
+        [entry] = say(bus, 1)
+        assert (await next_event(other))["id"] == entry
+        await other.aclose()
+        refused = await AsyncClient().get(URL, headers={"Authorization": f"Bearer {secret}"})
+        assert refused.status_code == 403
 
     asyncio.run(story())
 

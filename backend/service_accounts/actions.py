@@ -1,0 +1,129 @@
+"""Making, disabling and deleting service accounts, and giving them tokens.
+
+All of it is admins'. The admin's log of changes has each.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
+from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
+from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
+
+from backend.accounts.models import ServiceAccount, Team
+from backend.errors import Conflict
+from backend.service_accounts.queries import refuse_non_admins
+from backend.streams.models import Stream
+from backend.tokens.actions import create_token, revoke_token
+from backend.tokens.models import Token
+
+_NAMED = 3
+"""Things that a refusal names."""
+
+
+def create_service_account(admin: User, team: Team, name: str) -> ServiceAccount:
+    """Give the team an account for a program.
+
+    Raises `Forbidden` unless for admins, and `Conflict` when the name is taken or the team has as many as it
+    may (MILLRACE_SERVICE_ACCOUNTS).
+    """
+    refuse_non_admins(admin, team)
+    # Whatever the case: nobody shall take one for another.
+    if User.objects.filter(username__iexact=name).exists():
+        raise Conflict("name-taken", f"there is an account {name} already")
+    try:
+        with transaction.atomic():
+            # One at a time for a team.
+            Team.objects.select_for_update().get(pk=team.pk)
+            limit = int(settings.MILLRACE_SERVICE_ACCOUNTS)
+            if team.service_accounts.count() >= limit:
+                text = (
+                    f"{team} has {limit} of {limit} service accounts; delete one (MILLRACE_SERVICE_ACCOUNTS)"
+                )
+                raise Conflict("too-many-service-accounts", text)
+            # Without a password: none is ever the right one.
+            account = User.objects.create_user(name)
+            team.members.add(account)
+            service = ServiceAccount.objects.create(account=account, team=team)
+            _log(admin, service, ADDITION, f"for {team}")
+    except IntegrityError as error:
+        raise Conflict("name-taken", f"there is an account {name} already") from error
+    return service
+
+
+@transaction.atomic
+def set_enabled(admin: User, service: ServiceAccount, enabled: bool) -> None:
+    """Let its tokens count, or not.
+
+    While it is disabled they are worth nothing from the next request on, its open event streams end within a
+    second, and all that it owns stays.
+
+    Raises `Forbidden` unless for admins.
+    """
+    refuse_non_admins(admin, service.team)
+    service.account.is_active = enabled
+    service.account.save(update_fields=["is_active"])
+    _log(admin, service, CHANGE, "enabled" if enabled else "disabled")
+
+
+@transaction.atomic
+def delete_service_account(admin: User, service: ServiceAccount) -> None:
+    """Delete the account, with its tokens and alerts.
+
+    Raises `Forbidden` unless for admins, and `Conflict` while it owns streams or queries, or is the author of
+    versions: these stay what they are, and say whose.
+    """
+    refuse_non_admins(admin, service.team)
+    try:
+        # In a transaction of its own, so that the refusal leaves nothing half deleted.
+        with transaction.atomic():
+            _log(admin, service, DELETION, f"of {service.team}")
+            service.account.delete()
+    except ProtectedError as error:
+        names = sorted({str(one) for one in error.protected_objects})
+        listed = ", ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
+        text = f"{service.account} owns or wrote {listed}; hand over or delete what it owns, or disable it"
+        raise Conflict("owns-something", text) from error
+
+
+@transaction.atomic
+def create_service_token(
+    admin: User, service: ServiceAccount, name: str, stream: Stream | None, expires_at: datetime | None
+) -> tuple[Token, str]:
+    """Create a token of the service account and its secret.
+
+    It cannot be read again. Raises `Forbidden` unless for admins, or when the service account may not write
+    to the stream; `Conflict` when it is disabled or has as many as it may.
+    """
+    refuse_non_admins(admin, service.team)
+    if not service.account.is_active:
+        raise Conflict("disabled", f"{service.account} is disabled; enable it before it gets a token")
+    record, secret = create_token(service.account, name, stream, expires_at)
+    _log(admin, service, CHANGE, f"token made: {name}")
+    return record, secret
+
+
+@transaction.atomic
+def revoke_service_token(admin: User, service: ServiceAccount, record: Token) -> None:
+    """The token is worth nothing from the next request on.
+
+    Raises `Forbidden` unless for admins.
+    """
+    refuse_non_admins(admin, service.team)
+    revoke_token(record)
+    _log(admin, service, CHANGE, f"token revoked: {record.name}")
+
+
+def _log(by: User, service: ServiceAccount, action: int, what: str) -> None:
+    LogEntry.objects.create(
+        user=by,
+        content_type=ContentType.objects.get_for_model(ServiceAccount),
+        object_id=str(service.pk),
+        object_repr=service.account.get_username(),
+        action_flag=action,
+        change_message=f"service account: {what}",
+    )
