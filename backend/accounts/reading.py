@@ -105,5 +105,5 @@ def told(account: User, names: Sequence[str], what: str = "queries") -> str:
 
 def teams_seen(account: User) -> QuerySet[Team]:
     """The account's teams; for admins all."""
-    found = Team.objects.prefetch_related("members")
+    found = Team.objects.prefetch_related("members__service_account")
     return found if role_of(account) == "admin" else found.filter(members=account.pk)

@@ -20,7 +20,7 @@ def rules_of(account: User) -> QuerySet[AlertRule]:
 
     Unlike queries, rules are not for everybody: targets and secrets stand in them.
     """
-    found = AlertRule.objects.select_related("owner", "team", "topology")
+    found = AlertRule.objects.select_related("owner__service_account", "team", "topology")
     if is_operator(account):
         return found.filter(readable(account))
     return found.filter(Q(owner_id=account.pk) | Q(team__members=account.pk)).distinct()

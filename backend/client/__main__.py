@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from backend.client import directory_commands
 from backend.client.directory import BadDirectory
+from backend.client.documents import owner_text
 from backend.client.errors import ClientError, Problem, Refused
 from backend.client.millrace import Millrace
 
@@ -154,7 +155,10 @@ def _status(millrace: Millrace, _: argparse.Namespace) -> int:
     _table(
         ("QUERY", "VERSION", "STATUS", "TOPOLOGY", "OWNER", "STREAMS"),
         [
-            (one.name, str(one.version), one.status, one.topology or "-", one.owner, ", ".join(one.streams))
+            (
+                *(one.name, str(one.version), one.status, one.topology or "-"),
+                *(owner_text(one.owner, one.owner_is_service), ", ".join(one.streams)),
+            )
             for one in millrace.queries()
         ],
     )

@@ -43,6 +43,7 @@ class QueryShare:
 
     query: str
     owner: str
+    owner_is_service: bool
     cores_before: float | None
     """None if it was not there."""
     cores_after: float | None

@@ -14,6 +14,7 @@ from backend.client.directory_documents import (
     QueryShare,
     TopologyPlan,
 )
+from backend.client.documents import owner_text
 
 _SIGNS = {"create": "+", "change": "~", "delete": "-"}
 _PARTNERS = 3
@@ -73,7 +74,8 @@ def as_markdown(plan: DirectoryPlan) -> str:
         lines += ["", "| query | owner | cores | memory | shares |", "| --- | --- | --- | --- | --- |"]
         for _, share in paying:
             paid = (_change(share.cores_before, share.cores_after, ""), _gb(share), _shared(share))
-            lines.append(f"| {share.query} | {share.owner} | {' | '.join(paid)} |")
+            owner = owner_text(share.owner, share.owner_is_service)
+            lines.append(f"| {share.query} | {owner} | {' | '.join(paid)} |")
     for stream in plan.streams:
         if stream.action != "keep":
             lines += ["", f"**{_SIGNS[stream.action]} stream {stream.name}**", ""]
@@ -178,7 +180,8 @@ def _paying(topology: TopologyPlan) -> Iterable[str]:
         cores = _change(share.cores_before, share.cores_after, " cores")
         shared = _shared(share)
         told = f"; {shared}" if shared else ""
-        yield f"{share.query} ({share.owner}) pays {cores}, {_gb(share)}{told}"
+        owner = owner_text(share.owner, share.owner_is_service)
+        yield f"{share.query} ({owner}) pays {cores}, {_gb(share)}{told}"
 
 
 def _shared(share: QueryShare) -> str:

@@ -18,6 +18,7 @@ class Query:
     """draft, deploying, running, stopped or failed."""
     topology: str | None
     owner: str
+    owner_is_service: bool
     streams: tuple[str, ...]
 
 
@@ -99,6 +100,15 @@ class Preview:
     """True if there are more results than rows."""
     sources: tuple[str, ...]
     """What was read, a line per stream."""
+
+
+def owner_text(name: str, is_service: bool) -> str:
+    """The owner as texts show it.
+
+    >>> owner_text("loader", True)
+    'loader (service)'
+    """
+    return f"{name} (service)" if is_service else name
 
 
 def query(document: Mapping[str, Any]) -> Query:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser, User
 
+from backend.accounts.queries import is_service
 from backend.catalog.models import Query, QueryVersion
 from backend.live.queries import live_state
 from backend.topologies.models import Topology
@@ -27,6 +28,7 @@ class ReachedQuery:
     id: int
     name: str
     owner: str
+    owner_is_service: bool
     status: QueryStatus
     pinned_version: int | None
     """The version of the changed query that this one goes on reading; None if it is reached directly."""
@@ -87,8 +89,8 @@ def of_stream(account: User | AnonymousUser, name: str) -> Impact:
 
 
 def _reached(record: Query, pinned: int | None) -> ReachedQuery:
-    status = query_status(deployment_of(record))
-    return ReachedQuery(record.pk, record.name, record.owner.get_username(), status, pinned)
+    owner, status = record.owner, query_status(deployment_of(record))
+    return ReachedQuery(record.pk, record.name, owner.get_username(), is_service(owner), status, pinned)
 
 
 def _stores(

@@ -32,7 +32,7 @@ def streams(account: User | AnonymousUser) -> QuerySet[Stream]:
     """
     return (
         Stream.objects.filter(readable(account))
-        .select_related("owner", "team", "source")
+        .select_related("owner__service_account", "team", "source")
         .prefetch_related("columns")
         .annotate(
             query_count=Count(

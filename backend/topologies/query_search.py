@@ -26,14 +26,14 @@ def queries(account: User | AnonymousUser) -> QuerySet[Query]:
         readable_queries(account)
         .exclude(current=None)
         .select_related(
-            "owner",
+            "owner__service_account",
             "team",
             "current",
             "deployment__version",
             "deployment__topology__active_plan",
             "deployment__topology__current_run",
             "deployment__light__newest__topology",
-            "applied__by",
+            "applied__by__service_account",
         )
         .prefetch_related(
             "tags",

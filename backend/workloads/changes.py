@@ -183,7 +183,10 @@ def _stream_change(account: User, one: DeclaredStream) -> StreamChange:
 
 def _query_changes(account: User, declared: Declared) -> list[QueryChange]:
     names = [one.name for one in declared.queries]
-    related = ("owner", "team", "current", "deployment__version", "deployment__topology", "applied__by")
+    related = (
+        *("owner__service_account", "team", "current"),
+        *("deployment__version", "deployment__topology", "applied__by__service_account"),
+    )
     records = {
         record.name: record
         for record in readable_queries(account)

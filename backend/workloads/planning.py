@@ -44,8 +44,8 @@ class PricedTopology:
     queries_after: tuple[str, ...]
     outlook: Outlook | None
     """None if it was too much work to plan them."""
-    owners: Mapping[str, str]
-    """Of its queries, by name."""
+    owners: Mapping[str, User | None]
+    """Of its queries, by name; None of those that the account may not know of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _priced(
     altered = {one.name for one in changes.streams if one.action == "change"}
     deployed: dict[str, list[TopologyQuery]] = {}
     rows = TopologyQuery.objects.filter(suspended_at=None).select_related(
-        "topology", "query__owner", "version"
+        "topology", "query__owner__service_account", "version"
     )
     for row in rows.prefetch_related("version__inputs__stream"):
         deployed.setdefault(row.topology.name, []).append(row)
@@ -208,10 +208,9 @@ def _topology(
     account: User, caller: Caller, one: _Described, present: Catalog, wanted: Catalog, is_priced: bool
 ) -> PricedTopology:
     staying = [row for row in one.rows if row.query.name not in one.leaving]
-    owners = {row.query.name: row.query.owner.get_username() for row in one.rows}
+    owners: dict[str, User | None] = {row.query.name: row.query.owner for row in one.rows}
     for change in one.coming:
-        owner = account if change.record is None else change.record.owner
-        owners[change.name] = owner.get_username()
+        owners[change.name] = account if change.record is None else change.record.owner
     drafts = tuple((c.declared.query, c.declared.sql) for c in one.coming if c.declared is not None)
     found = None
     if is_priced:
@@ -231,7 +230,7 @@ def _topology(
         tuple(sorted(row.query.name for row in one.rows)),
         tuple(sorted([*(row.query.name for row in staying), *(change.name for change in one.coming)])),
         None if found is None else _seen(found, sight, own),
-        {name: owner for name, owner in owners.items() if name in own or sight.reads(name)} | {OTHERS: ""},
+        {name: owner for name, owner in owners.items() if name in own or sight.reads(name)} | {OTHERS: None},
     )
 
 

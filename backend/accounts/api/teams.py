@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from backend.accounts.actions import set_private
 from backend.accounts.models import Team
-from backend.accounts.queries import role_of
+from backend.accounts.queries import is_service, role_of
 from backend.accounts.reading import Reads, is_private, teams_seen
 from backend.accounts.requests import AccountRequest
 from backend.http.documents import Form, checked
@@ -20,12 +20,13 @@ from backend.http.documents import Form, checked
 class TeamSerializer(serializers.ModelSerializer[Team]):
     private = serializers.BooleanField(allow_null=True, help_text="null: as the installation is")
     is_private = serializers.SerializerMethodField(help_text="whether only members and admins read")
-    members = serializers.SerializerMethodField(help_text="accounts, by name")
+    members = serializers.SerializerMethodField(help_text="persons, by name")
+    service_accounts = serializers.SerializerMethodField(help_text="by name; members, too")
     can_edit = serializers.SerializerMethodField()
 
     class Meta:
         model = Team
-        fields = ("id", "name", "private", "is_private", "members", "can_edit")
+        fields = ("id", "name", "private", "is_private", "members", "service_accounts", "can_edit")
         read_only_fields = fields
 
     def get_is_private(self, team: Team) -> bool:
@@ -33,7 +34,11 @@ class TeamSerializer(serializers.ModelSerializer[Team]):
 
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_members(self, team: Team) -> list[str]:
-        return sorted(member.get_username() for member in team.members.all())
+        return sorted(one.get_username() for one in team.members.all() if not is_service(one))
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_service_accounts(self, team: Team) -> list[str]:
+        return sorted(one.get_username() for one in team.members.all() if is_service(one))
 
     def get_can_edit(self, team: Team) -> bool:
         account: User = self.context["account"]

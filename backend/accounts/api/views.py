@@ -6,7 +6,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.api.serializers import AccountSerializer, MeSerializer
-from backend.accounts.queries import is_operator, role_of, teams_of
+from backend.accounts.queries import is_operator, is_service, role_of, teams_of
 from backend.accounts.quotas import uses
 from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
@@ -24,6 +24,7 @@ class Me(APIView):
             "username": account.get_username(),
             "is_operator": is_operator(account),
             "is_staff": account.is_staff,
+            "is_service": is_service(account),
             "role": role_of(account),
             "teams": teams_of(account),
             "quotas": uses(account),
@@ -38,5 +39,5 @@ class AccountList(APIView):
 
     @extend_schema(operation_id="accounts_list", responses=AccountSerializer(many=True))
     def get(self, request: AccountRequest) -> Response:
-        accounts = get_user_model().objects.filter(is_active=True).order_by("username")
-        return Response(AccountSerializer(accounts, many=True).data)
+        accounts = get_user_model().objects.filter(is_active=True).select_related("service_account")
+        return Response(AccountSerializer(accounts.order_by("username"), many=True).data)

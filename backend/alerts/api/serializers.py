@@ -9,6 +9,7 @@ from django.core.validators import validate_email
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from backend.accounts.api.serializers import IsServiceField
 from backend.alerts.actions import RuleSpec
 from backend.alerts.models import AlertRule, Channel, Delivery, Kind
 from backend.alerts.queries import newest_deliveries, sights_of_messages
@@ -104,6 +105,7 @@ class DeliverySerializer(serializers.ModelSerializer[Delivery]):
 class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
     topology = serializers.CharField(source="topology.name", allow_null=True, default=None)
     owner = serializers.CharField(source="owner.username")
+    owner_is_service = IsServiceField(source="owner")
     team = serializers.CharField(source="team.name", allow_null=True, default=None)
 
     newest = serializers.SerializerMethodField(help_text="its newest message; null before the first")
@@ -125,6 +127,7 @@ class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
             "state_mb",
             "enabled",
             "owner",
+            "owner_is_service",
             "team",
             "created_at",
             "newest",

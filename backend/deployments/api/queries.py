@@ -88,7 +88,7 @@ class QueryVersions(APIView):
     @extend_schema(responses=QueryVersionSerializer(many=True))
     def get(self, request: Request, pk: int) -> Response:
         record = get_object_or_404(query_search.queries(request.user), pk=pk)
-        versions = record.versions.select_related("created_by")
+        versions = record.versions.select_related("created_by__service_account")
         return Response(QueryVersionSerializer(versions, many=True).data)
 
     @extend_schema(

@@ -5,6 +5,7 @@ from typing import Any, cast
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from backend.accounts.api.serializers import IsServiceField
 from backend.applied.api.serializers import AppliedQuerySerializer, applied
 from backend.catalog.api.serializers import QueryInputSerializer, SqlField
 from backend.catalog.models import Query, QueryVersion
@@ -45,6 +46,7 @@ class QueryPatchSerializer(Form):
 class QuerySerializer(serializers.ModelSerializer[Query]):
     tags = serializers.SerializerMethodField()
     owner = serializers.CharField(source="owner.username")
+    owner_is_service = IsServiceField(source="owner")
     sql = serializers.CharField(source="current.sql")
     version = serializers.IntegerField(source="current.number")
     streams = serializers.SerializerMethodField()
@@ -69,6 +71,7 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
             "description",
             "tags",
             "owner",
+            "owner_is_service",
             "team",
             "favourite",
             "sql",
@@ -139,10 +142,11 @@ class QuerySerializer(serializers.ModelSerializer[Query]):
 
 class QueryVersionSerializer(serializers.ModelSerializer[QueryVersion]):
     created_by = serializers.CharField(source="created_by.username")
+    created_by_is_service = IsServiceField(source="created_by")
 
     class Meta:
         model = QueryVersion
-        fields = ("number", "sql", "created_by", "created_at")
+        fields = ("number", "sql", "created_by", "created_by_is_service", "created_at")
 
 
 class TransferSerializer(Form):

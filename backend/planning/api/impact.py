@@ -21,6 +21,7 @@ class ReachedQuerySerializer(serializers.Serializer[impact.ReachedQuery]):
     id = serializers.IntegerField()
     name = serializers.CharField()
     owner = serializers.CharField()
+    owner_is_service = serializers.BooleanField()
     status = serializers.ChoiceField(choices=STATUS_CHOICES)
     pinned_version = serializers.IntegerField(
         allow_null=True, help_text="the version that it goes on reading; null if it is reached directly"

@@ -5,6 +5,7 @@ from typing import cast
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from backend.accounts.api.serializers import IsServiceField
 from backend.http.documents import Document, Form
 from backend.streams.actions import StreamSpec
 from backend.streams.api.sources import WithSources
@@ -103,6 +104,7 @@ class StreamSerializer(WithSources, serializers.ModelSerializer[Stream]):
     columns = StreamColumnSerializer(many=True)
     key = serializers.ListField(child=serializers.CharField())
     owner = serializers.CharField(source="owner.username")
+    owner_is_service = IsServiceField(source="owner")
     entries = serializers.SerializerMethodField(help_text="Entries in Redis; null when it is out of reach.")
     query_count = serializers.IntegerField()
     team = serializers.CharField(source="team.name", allow_null=True, default=None)
@@ -126,6 +128,7 @@ class StreamSerializer(WithSources, serializers.ModelSerializer[Stream]):
             "entries",
             "query_count",
             "owner",
+            "owner_is_service",
             "team",
             "can_edit",
             "created_at",

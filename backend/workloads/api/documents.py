@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backend.accounts.queries import is_service
 from backend.workloads.changes import QueryChange, StreamChange
 from backend.workloads.completeness import Completeness
 from backend.workloads.planning import DirectoryPlan, PricedTopology
@@ -87,9 +88,11 @@ def _share(
 ) -> dict[str, object]:
     was = None if before is None else before.shares.get(name)
     becomes = None if after is None else after.shares.get(name)
+    owner = topology.owners[name]
     return {
         "query": name,
-        "owner": topology.owners[name],
+        "owner": "" if owner is None else owner.get_username(),
+        "owner_is_service": owner is not None and is_service(owner),
         "cores_before": None if was is None else was.cores,
         "cores_after": None if becomes is None else becomes.cores,
         "gb_before": None if was is None else was.gb,

@@ -100,6 +100,7 @@ class QueryShareSerializer(Document):
 
     query = serializers.CharField()
     owner = serializers.CharField()
+    owner_is_service = serializers.BooleanField()
     cores_before = serializers.FloatField(allow_null=True)
     cores_after = serializers.FloatField(allow_null=True)
     gb_before = serializers.FloatField(allow_null=True)

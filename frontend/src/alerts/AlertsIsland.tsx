@@ -4,6 +4,7 @@ import type { AlertDelivery, AlertRule } from "../api/documents";
 import { answered, at, client, done, explainError } from "../api/request";
 import { instant } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
+import { AccountName } from "../ui/AccountName";
 import { Button } from "../ui/Button";
 import { type Notice, NoticeLine } from "../ui/Notice";
 import { ProblemLine } from "../ui/ProblemLine";
@@ -71,9 +72,9 @@ export function AlertsIsland({ me }: IslandProps): JSX.Element {
     {
       label: "Owner",
       kind: "wide",
-      cell: ({ owner, team }) => (
+      cell: ({ owner, owner_is_service, team }) => (
         <>
-          {owner}
+          <AccountName name={owner} isService={owner_is_service} />
           {team !== null && team !== undefined && <span class="muted"> {team}</span>}
         </>
       ),

@@ -343,6 +343,8 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         Account: {
+            /** @description whether that is a service account */
+            readonly is_service: boolean;
             username: string;
         };
         /**
@@ -397,6 +399,8 @@ export interface components {
             readonly newest: components["schemas"]["Delivery"] | null;
             readonly on_failed: boolean;
             owner: string;
+            /** @description whether that is a service account */
+            readonly owner_is_service: boolean;
             readonly secret: string;
             readonly state_mb: number | null;
             readonly stuck_seconds: number | null;
@@ -460,6 +464,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             by: string | null;
+            by_is_service: boolean;
             directory: string;
             /** @description Empty if it is as applied. */
             drift: string[];
@@ -496,6 +501,8 @@ export interface components {
         };
         AuditEntry: {
             account?: string | null;
+            /** @description whether that is a service account */
+            readonly account_is_service: boolean | null;
             readonly action: string;
             /** Format: date-time */
             readonly at: string;
@@ -1464,6 +1471,8 @@ export interface components {
         MarkEnum: "line" | "dots" | "count";
         Me: {
             is_operator: boolean;
+            /** @description an account of a program, not of a person */
+            is_service: boolean;
             is_staff: boolean;
             quotas: components["schemas"]["Use"][];
             role: components["schemas"]["RoleEnum"];
@@ -1815,6 +1824,8 @@ export interface components {
             name: string;
             outputs: components["schemas"]["NamedColumn"][];
             owner: string;
+            /** @description whether that is a service account */
+            readonly owner_is_service: boolean;
             sql: string;
             readonly status: components["schemas"]["QueryStatusEnum"];
             readonly streams: string[];
@@ -1916,6 +1927,7 @@ export interface components {
             /** Format: double */
             gb_before: number | null;
             owner: string;
+            owner_is_service: boolean;
             query: string;
             shared_steps: number;
             shares_with: string[];
@@ -1936,6 +1948,8 @@ export interface components {
             /** Format: date-time */
             readonly created_at: string;
             created_by: string;
+            /** @description whether that is a service account */
+            readonly created_by_is_service: boolean;
             /** Format: int64 */
             number: number;
             sql: string;
@@ -1951,6 +1965,7 @@ export interface components {
             id: number;
             name: string;
             owner: string;
+            owner_is_service: boolean;
             /** @description the version that it goes on reading; null if it is reached directly */
             pinned_version: number | null;
             status: components["schemas"]["QueryStatusEnum"];
@@ -2263,6 +2278,8 @@ export interface components {
             max_ahead_ms?: number;
             name: string;
             owner: string;
+            /** @description whether that is a service account */
+            readonly owner_is_service: boolean;
             /** Format: int64 */
             parallelism?: number | null;
             query_count: number;
@@ -2456,11 +2473,13 @@ export interface components {
             readonly id: number;
             /** @description whether only members and admins read */
             readonly is_private: boolean;
-            /** @description accounts, by name */
+            /** @description persons, by name */
             readonly members: string[];
             readonly name: string;
             /** @description null: as the installation is */
             private: boolean | null;
+            /** @description by name; members, too */
+            readonly service_accounts: string[];
         };
         Token: {
             /** Format: date-time */

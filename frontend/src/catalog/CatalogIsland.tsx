@@ -5,6 +5,7 @@ import { answered, client } from "../api/request";
 import { type StreamColour, streamColours } from "../colour/streams";
 import { ago, instant, windowLength } from "../format/quantities";
 import type { IslandProps } from "../shell/islandProps";
+import { AccountName } from "../ui/AccountName";
 import { CorrectnessLight } from "../ui/CorrectnessLight";
 import { lightOf } from "../ui/correctness";
 import { ProblemLine } from "../ui/ProblemLine";
@@ -175,9 +176,9 @@ function queryColumns(
     {
       label: "Owner",
       kind: "wide",
-      cell: ({ owner, team }) => (
+      cell: ({ owner, owner_is_service, team }) => (
         <>
-          {owner}
+          <AccountName name={owner} isService={owner_is_service} />
           {team !== null && <div class="muted">{team}</div>}
         </>
       ),

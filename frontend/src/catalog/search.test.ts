@@ -14,6 +14,7 @@ const query: QueryDocument = {
   correctness: null,
   chart: null,
   owner: "demo",
+  owner_is_service: false,
   sql: "SELECT a.tailnum FROM arrivals AS a",
   version: 2,
   streams: ["arrivals", "departures"],

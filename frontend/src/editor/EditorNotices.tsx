@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { QueryDocument } from "../api/documents";
+import { AccountName } from "../ui/AccountName";
 import { Button } from "../ui/Button";
 import { DriftLine } from "../ui/DriftLine";
 import { type Notice, NoticeLine } from "../ui/Notice";
@@ -28,7 +29,10 @@ export function EditorNotices(props: Props): JSX.Element {
         </p>
       )}
       {query !== null && !query.can_edit && (
-        <p class="muted">This query belongs to {query.owner}; you can read it but not change it.</p>
+        <p class="muted">
+          This query belongs to <AccountName name={query.owner} isService={query.owner_is_service} />; you can
+          read it but not change it.
+        </p>
       )}
       {query !== null && <DriftLine name={query.name} applied={query.applied} />}
       {query !== null && props.overtaken && (

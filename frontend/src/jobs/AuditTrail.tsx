@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import type { AuditEntry } from "../api/documents";
 import { answered, at, client } from "../api/request";
 import { instant } from "../format/quantities";
+import { AccountName } from "../ui/AccountName";
 import { Loading } from "../ui/Loading";
 import { Opened } from "../ui/Opened";
 import { ScrollArea } from "../ui/table/ScrollArea";
@@ -11,7 +12,15 @@ import { useLoaded } from "../ui/useLoaded";
 const LIMIT = 50;
 const COLUMNS: readonly Column<AuditEntry>[] = [
   { label: "When (UTC)", cell: (entry) => instant(entry.at) },
-  { label: "Who", cell: (entry) => entry.account ?? <span class="muted">deleted account</span> },
+  {
+    label: "Who",
+    cell: ({ account, account_is_service }) =>
+      account === null || account === undefined ? (
+        <span class="muted">deleted account</span>
+      ) : (
+        <AccountName name={account} isService={account_is_service === true} />
+      ),
+  },
   { label: "What", cell: (entry) => entry.action },
   { label: "Of what", cell: (entry) => entry.detail },
 ];

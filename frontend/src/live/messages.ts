@@ -51,6 +51,7 @@ export type SwitchPoint = z.infer<typeof switchPoint>;
 export const appliedQuery = z.object({
   directory: z.string(),
   by: z.string().nullable(),
+  by_is_service: z.boolean(),
   at: z.string(),
   /** Empty if it is as applied. */
   drift: z.array(z.string()),

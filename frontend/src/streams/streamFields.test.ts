@@ -20,6 +20,7 @@ const stream: StreamDocument = {
   entries: 3,
   query_count: 0,
   owner: "demo",
+  owner_is_service: false,
   team: null,
   can_edit: true,
   created_at: "2026-11-21T00:00:00Z",

@@ -1,5 +1,7 @@
 /** What stands in the form of a stream, and what of it is sent. Pure. */
+
 import type { Connector, StreamDocument, StreamWrite } from "../api/documents";
+import { accountText } from "../ui/AccountName";
 import {
   documentOfSettings,
   faultsOfSettings,
@@ -118,7 +120,8 @@ function connectorOf(stream: StreamDocument, connectors: readonly Connector[]): 
 export function writersOf(stream: StreamDocument): string {
   const team = stream.team === null || stream.team === undefined ? "" : `, the team ${stream.team}`;
   const allowed = `change ${stream.name}, write tuples to it and send its dead letters again`;
-  return `Only ${stream.owner}${team} and operators may ${allowed}.`;
+  const owner = accountText(stream.owner, stream.owner_is_service);
+  return `Only ${owner}${team} and operators may ${allowed}.`;
 }
 
 /** The columns that can be the event time. */

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { QueryDocument } from "../api/documents";
+import { accountText } from "./AccountName";
 
 interface Props {
   readonly name: string;
@@ -14,8 +15,8 @@ export function DriftLine({ name, applied }: Props): JSX.Element | null {
   }
   return (
     <p class="notice">
-      ≠ {name} is not as {applied.by ?? "somebody"} applied it from {applied.directory}:{" "}
-      {applied.drift.join("; ")}. Applying the directory undoes that.
+      ≠ {name} is not as {applied.by === null ? "somebody" : accountText(applied.by, applied.by_is_service)}{" "}
+      applied it from {applied.directory}: {applied.drift.join("; ")}. Applying the directory undoes that.
     </p>
   );
 }

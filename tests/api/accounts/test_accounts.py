@@ -84,6 +84,7 @@ def test_me(as_operator: Client, anonymous: Client) -> None:
         "username": "olga",
         "is_operator": True,
         "is_staff": True,
+        "is_service": False,
         "role": "operator",
         "teams": [],
         "quotas": [

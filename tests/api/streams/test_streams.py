@@ -49,6 +49,7 @@ def test_a_stream_is_made_shown_changed_and_deleted(as_owner: Client, post: Post
         "entries": 0,
         "query_count": 0,
         "owner": "ann",
+        "owner_is_service": False,
         "team": None,
         "can_edit": True,
         "created_at": made.json()["created_at"],

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
 import { answered, at, client } from "../../api/request";
+import { AccountName, accountText } from "../../ui/AccountName";
 import { Button } from "../../ui/Button";
 import { SelectField, submits } from "../../ui/fields";
 import { ProblemLine } from "../../ui/ProblemLine";
@@ -23,7 +24,7 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
   if (!query.can_edit) {
     return (
       <p class="muted">
-        {query.owner} owns this query
+        <AccountName name={query.owner} isService={query.owner_is_service} /> owns this query
         {query.team === null ? "" : `; the team ${query.team} may also change it`}. Everyone who is signed in
         can read it.
       </p>
@@ -46,7 +47,9 @@ export function AccessForm({ query, onChanged }: Props): JSX.Element {
         <SelectField
           label="Owner"
           value={owner}
-          options={(accounts.value ?? [{ username: query.owner }]).map(({ username }) => username)}
+          options={(accounts.value ?? [{ username: query.owner, is_service: query.owner_is_service }]).map(
+            ({ username, is_service }) => [username, accountText(username, is_service)] as const,
+          )}
           onValue={setOwner}
         />
         <TeamField label="Team that may also change it" team={team} onChange={setTeam} />

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { QueryDocument } from "../../api/documents";
 import { answered, at, client } from "../../api/request";
 import { ago, instant } from "../../format/quantities";
+import { AccountName } from "../../ui/AccountName";
 import { Button } from "../../ui/Button";
 import { Loading } from "../../ui/Loading";
 import { ProblemLine } from "../../ui/ProblemLine";
@@ -45,7 +46,8 @@ export function VersionList({ query, onReverted }: Props): JSX.Element {
               <strong>v{version.number}</strong>
               {version.number === query.deployed_version && <span class="good">deployed</span>}
               <span class="muted" title={`${instant(version.created_at)} UTC`}>
-                {version.created_by}, {ago(version.created_at, now)}
+                <AccountName name={version.created_by} isService={version.created_by_is_service} />,{" "}
+                {ago(version.created_at, now)}
               </span>
               <span class="grow" />
               <Button

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import type { Impact } from "../../api/documents";
 import { bytes, count } from "../../format/quantities";
+import { AccountName } from "../AccountName";
 import { StatusBadge } from "../StatusBadge";
 
 interface Props {
@@ -27,7 +28,7 @@ export function ImpactFacts({ impact, queriesSay }: Props): JSX.Element {
         <dd key={query.id}>
           <a href={`/queries/${query.id}/`}>{query.name}</a> <StatusBadge state={query.status} />{" "}
           <span class="muted">
-            {query.owner}
+            <AccountName name={query.owner} isService={query.owner_is_service} />
             {query.pinned_version === null ? "" : `, keeps reading v${query.pinned_version}`}
           </span>
         </dd>
