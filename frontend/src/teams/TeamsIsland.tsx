@@ -3,9 +3,11 @@ import { useState } from "preact/hooks";
 import type { Team } from "../api/documents";
 import { answered, at, client, explainError } from "../api/request";
 import { SelectField } from "../ui/fields";
+import { Opened } from "../ui/Opened";
 import { ProblemLine } from "../ui/ProblemLine";
 import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
+import { ServiceAccounts } from "./ServiceAccounts";
 
 const CHOICES = [
   ["", "as the installation"],
@@ -63,6 +65,11 @@ export function TeamsIsland(): JSX.Element {
       {teams.value !== null && teams.value.length > 0 && (
         <Table columns={columns} rows={teams.value} rowKey={({ id }) => id} />
       )}
+      {teams.value?.map((team) => (
+        <Opened key={team.id} summary={`Service accounts of ${team.name}`}>
+          {() => <ServiceAccounts team={team} />}
+        </Opened>
+      ))}
     </section>
   );
 }
