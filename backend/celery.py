@@ -10,5 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.settings")
 
 app = Celery("millrace")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["backend.runs", "backend.alerts", "backend.oracle", "backend.forecasts"])
+app.autodiscover_tasks(
+    ["backend.runs", "backend.alerts", "backend.oracle", "backend.forecasts", "backend.history"]
+)
 app.conf.imports = ("backend.observation.worker",)

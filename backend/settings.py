@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "backend.oracle",
     "backend.applied",
     "backend.forecasts",
+    "backend.history",
     "backend.demo",
 ]
 
@@ -304,6 +305,17 @@ CELERY_BEAT_SCHEDULE = {
         "task": "forecasts.judge",
         "schedule": 20.0,
         "options": {"expires": 20.0},
+    },
+    "history": {
+        "task": "history.take_in",
+        # A busy topology's events are kept for the better part of an hour.
+        "schedule": 10.0,
+        "options": {"expires": 10.0},
+    },
+    "prune history": {
+        "task": "history.prune",
+        "schedule": 600.0,
+        "options": {"expires": 600.0},
     },
     "adapt": {
         "task": "topologies.adapt",

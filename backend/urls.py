@@ -70,6 +70,7 @@ urlpatterns = [
     path("api/", include("backend.alerts.api.urls")),
     path("api/", include("backend.oracle.api.urls")),
     path("api/", include("backend.forecasts.api.urls")),
+    path("api/", include("backend.history.api.urls")),
     path("api/", include("backend.overview.api.urls")),
     path("api/", include("backend.workloads.api.urls")),
 ]

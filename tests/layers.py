@@ -46,7 +46,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("service_accounts", "topologies"),
         ("applied", "dead_letters", "oracle"),
         ("live",),
-        ("alerts", "forecasts"),
+        ("alerts", "forecasts", "history"),
         ("planning",),
         ("limits",),
         ("runs",),

@@ -114,7 +114,10 @@ def test_a_shared_topology_shows_another_teams_query_as_an_anonymous_part(
         "/api/topologies/",
         *(
             f"/api/topologies/shared/{part}"
-            for part in ("", "graph/", "snapshot/", "costs/", "alternatives/", "impact/", "tasks/", "audit/")
+            for part in (
+                *("", "graph/", "snapshot/", "history/", "costs/", "alternatives/", "impact/", "tasks/"),
+                "audit/",
+            )
         ),
         "/api/overview/",
         "/api/runs/",

@@ -286,6 +286,10 @@ export interface paths {
         /** @description The plan that runs, or the newest, or the one asked for. */
         get: operations["topologies_graph_retrieve"];
     };
+    "/api/topologies/{name}/history/": {
+        /** @description What a topology did, for months back. */
+        get: operations["topologies_history_retrieve"];
+    };
     "/api/topologies/{name}/impact/": {
         /** @description What a stop reaches. */
         get: operations["topologies_impact_retrieve"];
@@ -1201,6 +1205,34 @@ export interface components {
         /** @enum {string} */
         GridsEnum: "cost" | "off" | "always";
         /**
+         * @description What a topology did from `from` to `to`, in periods of `resolution`.
+         *
+         *     A time in which no job was there has no period.
+         */
+        History: {
+            /**
+             * Format: date-time
+             * @description inclusive; not before what may be kept, 400 days
+             */
+            from: string;
+            /** @description oldest first, at most about 600 */
+            periods: components["schemas"]["Period"][];
+            /** @description length of a period, seconds */
+            readonly resolution: number;
+            /**
+             * Format: date-time
+             * @description start of the oldest hour that is kept; null if there is none yet
+             */
+            since: string | null;
+            /** @description oldest first, the newest 200 */
+            switches: components["schemas"]["HistorySwitch"][];
+            /**
+             * Format: date-time
+             * @description exclusive; not behind now
+             */
+            to: string;
+        };
+        /**
          * HistoryPoint
          * @description A batch in short, for the sparklines.
          */
@@ -1235,6 +1267,12 @@ export interface components {
             state_tuples: number;
             /** Tuples In */
             tuples_in: number;
+        };
+        HistorySwitch: {
+            /** Format: date-time */
+            at: string;
+            cause: string;
+            plan_id: string;
         };
         Impact: {
             queries: components["schemas"]["ReachedQuery"][];
@@ -1604,6 +1642,88 @@ export interface components {
         PatchedTeamPrivacyRequest: {
             /** @description null: as the installation is */
             private?: boolean | null;
+        };
+        /**
+         * Period
+         * @description What a topology did from `start` on for one resolution; null is unknown.
+         */
+        Period: {
+            /**
+             * Backlog
+             * @description Most tuples that waited at the sources. Unit: tuples.
+             */
+            backlog: number | null;
+            /**
+             * Batches
+             * @description Committed batches. Unit: batches.
+             */
+            batches: number;
+            /**
+             * Cores
+             * @description Processor seconds per second of the clock, the mean of its epochs. Unit: cores.
+             */
+            cores: number | null;
+            /**
+             * Late
+             * @description Late tuples. Unit: tuples.
+             */
+            late: number | null;
+            /**
+             * Latency Ms P50
+             * @description Median latency. Greatest that a batch told, each of the last minute's results. Unit: ms.
+             */
+            latency_ms_p50: number | null;
+            /**
+             * Latency Ms P99
+             * @description 99th percentile. Greatest that a batch told, each of the last minute's results. Unit: ms.
+             */
+            latency_ms_p99: number | null;
+            /**
+             * Plan Id
+             * @description The plan in use, at the end. Unit: id.
+             */
+            plan_id: string | null;
+            /**
+             * Results
+             * @description Results of all queries. Unit: results.
+             */
+            results: number | null;
+            /**
+             * Seconds
+             * @description Duration of all batches together. Unit: seconds.
+             */
+            seconds: number;
+            /**
+             * Start
+             * Format: date-time
+             * @description Where the period begins. Unit: UTC.
+             */
+            start: string;
+            /**
+             * State Bytes
+             * @description Bytes of all stores, at the end. Unit: bytes.
+             */
+            state_bytes: number | null;
+            /**
+             * State Tuples
+             * @description Tuples in all stores, at the end. Unit: tuples.
+             */
+            state_tuples: number | null;
+            /**
+             * Switches
+             * @description Times that another plan took over. Unit: switches.
+             */
+            switches: number;
+            /**
+             * Tuples In
+             * @description Tuples that batches read. Unit: tuples.
+             */
+            tuples_in: number;
+            /**
+             * Undecodable
+             * @description Unreadable tuples, with those that were set aside. Unit: tuples.
+             */
+            undecodable: number | null;
         };
         /** @description The topology to which a query is pinned. */
         Pin: {
@@ -4014,6 +4134,26 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Plan"];
+                };
+            };
+        };
+    };
+    topologies_history_retrieve: {
+        parameters: {
+            query?: {
+                /** @description inclusive; a day before `to` if absent */
+                from?: string;
+                /** @description exclusive; now if absent */
+                to?: string;
+            };
+            path: {
+                name: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["History"];
                 };
             };
         };

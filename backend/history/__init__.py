@@ -1,0 +1,1 @@
+"""What topologies did, for months back, in minutes, ten minutes and hours."""
