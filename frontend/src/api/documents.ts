@@ -52,3 +52,5 @@ export type WatchedTopology = Schemas["Watched"];
 export type NewestResult = Schemas["NewestResult"];
 export type QueryFigures = Schemas["Figures"];
 export type ResultChart = Schemas["Chart"];
+export type TopologyHistory = Schemas["History"];
+export type HistoryPeriod = Schemas["Period"];

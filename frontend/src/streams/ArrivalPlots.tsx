@@ -2,8 +2,8 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Arrivals } from "../api/documents";
 import { answered, at, client } from "../api/request";
-import { ChartHost } from "../charts/ChartHost";
-import { createSeriesPlot, type SeriesPlotData } from "../charts/seriesPlot";
+import { SeriesFigure } from "../charts/series/SeriesFigure";
+import type { SeriesPlotData } from "../charts/series/seriesPlot";
 import { spanTicks } from "../charts/spanTicks";
 import { count, instant, rate, span } from "../format/quantities";
 import { Fact } from "../ui/Fact";
@@ -77,37 +77,10 @@ function OfTopology({ arrivals, colour }: { arrivals: Arrivals; colour: string }
         <p class="muted">Plots appear after the second batch.</p>
       ) : (
         <div class="plots">
-          <Plot data={rates} label="Rate" />
-          <Plot data={lateness} label="Lateness" />
+          <SeriesFigure data={rates} label="Rate" />
+          <SeriesFigure data={lateness} label="Lateness" />
         </div>
       )}
     </section>
-  );
-}
-
-function Plot({ data, label }: { data: SeriesPlotData; label: string }): JSX.Element {
-  return (
-    <figure>
-      <figcaption>
-        <strong>{label}</strong>{" "}
-        {data.series.map((one) => (
-          <span key={one.name} class="key">
-            <svg width="22" height="8" aria-hidden="true">
-              <line
-                x1="0"
-                y1="4"
-                x2="22"
-                y2="4"
-                stroke={one.colour}
-                stroke-width="2"
-                stroke-dasharray={one.dash}
-              />
-            </svg>{" "}
-            {one.name}
-          </span>
-        ))}
-      </figcaption>
-      <ChartHost create={createSeriesPlot} data={data} class="plot-host" label={label} />
-    </figure>
   );
 }

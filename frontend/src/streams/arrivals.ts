@@ -1,6 +1,6 @@
 /** Lines of a stream's plots, from what batches told. */
 import type { ArrivalPoint } from "../api/documents";
-import type { Series } from "../charts/seriesPlot";
+import type { Series } from "../charts/series/seriesPlot";
 
 const WARN = "var(--warn)";
 const BAD = "var(--bad)";

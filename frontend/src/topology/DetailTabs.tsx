@@ -8,6 +8,7 @@ import type { EpochRow } from "../plan/epochs";
 import type { PhysicalGraph } from "../plan/physicalGraph";
 import { Tabs } from "../ui/Tabs";
 import { ScrollText } from "../ui/table/ScrollText";
+import { HistoryTab } from "./history/HistoryTab";
 import { BottleneckLine } from "./tables/BottleneckLine";
 import { EpochErrors } from "./tables/EpochErrors";
 import { EpochTable } from "./tables/EpochTable";
@@ -62,6 +63,7 @@ const TABS = {
   Batches: ({ snapshot, topology }) => (
     <BatchTimeline history={snapshot?.history ?? []} triggerMs={topology?.trigger_ms ?? null} />
   ),
+  History: ({ name }) => <HistoryTab name={name} />,
   Epochs: ({ name, epochs, shown, snapshot }) => (
     <>
       <EpochTable

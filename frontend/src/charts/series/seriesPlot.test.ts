@@ -42,3 +42,23 @@ it("draws nothing without values", () => {
   chart.update(data([]));
   expect(path(0)).toBe("");
 });
+
+it("has rules within its span only, with labels where there is room", () => {
+  const at = (second: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
+  const rule = (second: number) => ({ at: at(second), label: `plan.${second}`, title: `switch ${second}` });
+  const chart = createSeriesPlot(host);
+  const ruled = {
+    ...data([1, 2, 3]),
+    span: [at(0), at(100)] as const,
+    rules: [-5, 10, 11, 50, 100, 101].map(rule),
+  };
+  chart.update(ruled);
+  const texts = (name: string): string[] =>
+    [...host.querySelectorAll(`.rules ${name}`)].map((one) => one.textContent ?? "");
+  expect(texts("title")).toEqual(["switch 10", "switch 11", "switch 50", "switch 100"]);
+  expect(texts("text")).toEqual(["plan.10", "", "plan.50", "plan.100"]);
+  expect(path(0), "the axis is the span's").toMatch(/^M58,/);
+  expect(path(0)).toMatch(/L65\.\d+,[\d.]+$/);
+  chart.update({ ...ruled, rules: [] });
+  expect(texts("title")).toEqual([]);
+});

@@ -1,6 +1,6 @@
 /** Lines over time with axes; unknown values leave a gap. */
-import { axisBottom, axisLeft, extent, line, max, scaleLinear, scaleUtc, select } from "d3";
-import type { Chart } from "./chart";
+import { axisBottom, axisLeft, extent, line, max, type Selection, scaleLinear, scaleUtc, select } from "d3";
+import type { Chart } from "../chart";
 
 export interface Series {
   readonly name: string;
@@ -10,12 +10,24 @@ export interface Series {
   readonly values: readonly (number | null)[];
 }
 
+/** Something that happened at one moment. */
+export interface Rule {
+  readonly at: Date;
+  readonly label: string;
+  /** What the rule says to those who point at it. */
+  readonly title: string;
+}
+
 export interface SeriesPlotData {
   readonly times: readonly Date[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
   /** Where the values' axis has ticks, up to the most; absent: round decimal numbers. */
   readonly ticks?: (most: number, count: number) => readonly number[];
+  /** From where to where the axis of time goes; absent: from the first time to the last. */
+  readonly span?: readonly [Date, Date];
+  /** Vertical rules; absent: none. */
+  readonly rules?: readonly Rule[];
   /** What the picture shows, for those who do not see it. */
   readonly title: string;
 }
@@ -24,6 +36,8 @@ const WIDTH = 460;
 const HEIGHT = 130;
 const TICKS = 3;
 const MARGIN = { top: 8, right: 10, bottom: 20, left: 58 };
+/** Units of a label's letters, about: labels that would lie over one another are left out. */
+const LETTER = 6.2;
 
 export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
   const svg = select(element)
@@ -37,13 +51,14 @@ export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
     .attr("class", "axis")
     .attr("transform", `translate(0,${HEIGHT - MARGIN.bottom})`);
   const up = svg.append("g").attr("class", "axis").attr("transform", `translate(${MARGIN.left},0)`);
+  const marks = svg.append("g").attr("class", "rules");
   const lines = svg.append("g");
 
   return {
-    update({ times, series, format, ticks, title: text }) {
+    update({ times, series, format, ticks, span, rules = [], title: text }) {
       title.text(text);
       svg.attr("aria-label", text);
-      const [first, last] = extent(times);
+      const [first, last] = span ?? extent(times);
       const x = scaleUtc([first ?? new Date(0), last ?? new Date(1)], [MARGIN.left, WIDTH - MARGIN.right]);
       const most = max(series.flatMap((one) => one.values.filter((value) => value !== null)));
       // The baseline is zero, so that heights compare; a flat zero lies on it.
@@ -57,6 +72,7 @@ export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
         .tickSizeOuter(0)
         .tickFormat((value) => format(value.valueOf()));
       up.call(ticks === undefined ? values : values.tickValues(ticks(y.domain()[1] ?? 0, TICKS)));
+      drawRules(marks, rules, x);
       lines
         .selectAll<SVGPathElement, Series>("path")
         .data(series, (one) => one.name)
@@ -77,4 +93,54 @@ export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
       svg.remove();
     },
   };
+}
+
+interface Mark extends Rule {
+  readonly left: number;
+  /** Its label lies to the left of it, where there is no room to the right. */
+  readonly isLast: boolean;
+  readonly hasRoom: boolean;
+}
+
+function marksOf(rules: readonly Rule[], x: (at: Date) => number): Mark[] {
+  const right = WIDTH - MARGIN.right;
+  let taken = Number.NEGATIVE_INFINITY;
+  return rules
+    .map((rule) => ({ ...rule, left: x(rule.at) }))
+    .filter(({ left }) => left >= MARGIN.left && left <= right)
+    .map((rule) => {
+      const width = rule.label.length * LETTER;
+      const isLast = rule.left + width > right;
+      const begin = isLast ? rule.left - width : rule.left;
+      const hasRoom = begin > taken;
+      if (hasRoom) taken = begin + width;
+      return { ...rule, isLast, hasRoom };
+    });
+}
+
+function drawRules(
+  marks: Selection<SVGGElement, unknown, null, undefined>,
+  rules: readonly Rule[],
+  x: (at: Date) => number,
+): void {
+  const drawn = marks
+    .selectAll<SVGGElement, Mark>("g")
+    .data(marksOf(rules, x), (mark) => `${mark.at.getTime()} ${mark.label}`)
+    .join((enter) => {
+      const mark = enter.append("g");
+      mark.append("title");
+      mark
+        .append("line")
+        .attr("y1", MARGIN.top)
+        .attr("y2", HEIGHT - MARGIN.bottom);
+      mark.append("text").attr("y", MARGIN.top + 7);
+      return mark;
+    })
+    .attr("transform", (mark) => `translate(${mark.left},0)`);
+  drawn.select("title").text((mark) => mark.title);
+  drawn
+    .select("text")
+    .attr("x", (mark) => (mark.isLast ? -3 : 3))
+    .attr("text-anchor", (mark) => (mark.isLast ? "end" : "start"))
+    .text((mark) => (mark.hasRoom ? mark.label : ""));
 }
