@@ -54,11 +54,14 @@ PAGES = {
     "topology-streams": "/topologies/flights/?tab=Streams",
     "topology-queries": "/topologies/flights/?tab=Queries",
     "forecasts": "/topologies/flights/?tab=Forecasts",
+    "history": "/topologies/flights/?tab=History&past=hour",
     "streams": "/streams/",
     "stream": "/streams/departures/",
     "jobs": "/jobs/",
     "alerts": "/alerts/",
     "tokens": "/tokens/",
+    "teams": "/teams/",
+    "account": "/account/security/",
 }
 """Name of the picture: address."""
 

@@ -50,7 +50,7 @@ def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
 
     `client` is a connection whose replies are bytes.
     """
-    key = stream_key(stream.name)
+    key, parse_float = stream_key(stream.name), _number_reader(stream)
     parts: list[pa.Table] = []
     rows: list[Mapping[str, object]] = []
     unreadable, read, end = 0, 0, "+"
@@ -66,7 +66,7 @@ def retained(stream: Stream, most: int, client: redis.Redis) -> Retained:
                 unreadable += broken
                 read += part.num_rows + broken
             else:
-                row = _row(_event(fields.get(b"json", b""), stream), stream, _arrival(entry))
+                row = _row(_event(fields.get(b"json", b""), parse_float), stream, _arrival(entry))
                 read += 1
                 if row is None:
                     unreadable += 1
@@ -96,13 +96,15 @@ def _arrival(entry: bytes) -> datetime:
     return datetime.fromtimestamp(entry_order(entry.decode())[0] / 1000, UTC)
 
 
-def _event(text: bytes, stream: Stream) -> dict[str, object] | None:
+def _number_reader(stream: Stream) -> type[Decimal] | None:
+    """What reads a number with a point: a decimal has more digits than a double may."""
+    return Decimal if any(kind.is_decimal for _, kind in stream.columns) else None
+
+
+def _event(text: bytes, parse_float: type[Decimal] | None) -> dict[str, object] | None:
     """An entry's JSON; None if it is no object."""
     try:
-        # A decimal has more digits than a double may.
-        event = json.loads(
-            text, parse_float=Decimal if any(k.is_decimal for _, k in stream.columns) else None
-        )
+        event = json.loads(text, parse_float=parse_float)
     except (ValueError, RecursionError, InvalidOperation):
         return None
     return event if isinstance(event, dict) else None
@@ -213,7 +215,7 @@ def arrived(
     part_intervals: list[int] = []
     unreadable = [0] * len(bounds)
     begin, read, passed_over = f"({after}", 0, 0
-    key = stream_key(stream.name)
+    key, parse_float = stream_key(stream.name), _number_reader(stream)
     while bounds and (
         entries := read_binary_entries(client.xrange(key, min=begin, max=bounds[-1], count=_PAGE_ENTRIES))
     ):
@@ -228,7 +230,7 @@ def arrived(
                 unreadable[interval] += broken
             else:
                 read += 1
-                event = _event(fields.get(b"json", b""), stream)
+                event = _event(fields.get(b"json", b""), parse_float)
                 if event is not None and wanted is not None and not wanted(interval, event):
                     passed_over += 1
                     continue

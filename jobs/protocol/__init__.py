@@ -17,6 +17,7 @@ Redis keys:
     millrace:dead:{topology}:{stream}       newest dead letters of a stream, capped
     millrace:appended:results:{topology}:{query}   which batch was appended last to the above
     millrace:appended:dead:{topology}:{stream}     and to those
+    millrace:sample:{topology}:{deployment} what is kept of a query's windows to check it by
     millrace:oracle:{topology}              whoever compares its results with a batch join has it
     millrace:mark                           a random text: another one after the server lost what it held
 

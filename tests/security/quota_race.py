@@ -1,6 +1,7 @@
 """A program for test_quotas.py: everybody asks at once, on the database that DATABASE_URL names.
 
-Prints what there is afterwards, as JSON: of every resource, and the jobs that were launched.
+Prints what there is afterwards, as JSON: of every resource, a team's service accounts, how often one code of
+a second factor counted, and the jobs that were launched.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from backend.accounts.models import Quota  # noqa: E402
+from backend.accounts.models import Quota, Team  # noqa: E402
 from backend.accounts.quotas import uses  # noqa: E402
 from backend.alerts.actions import RuleSpec, create_rule  # noqa: E402
 from backend.catalog.actions import add_version, create_query  # noqa: E402
@@ -30,6 +31,9 @@ from backend.deployments.actions import deploy_query  # noqa: E402
 from backend.errors import Conflict  # noqa: E402
 from backend.planning import revisions  # noqa: E402
 from backend.runs import process, supervision  # noqa: E402
+from backend.second_factor.actions import activate  # noqa: E402
+from backend.second_factor.codes import spend  # noqa: E402
+from backend.service_accounts.actions import create_service_account  # noqa: E402
 from backend.streams.actions import StreamSpec, create_stream  # noqa: E402
 from backend.tokens.actions import create_token  # noqa: E402
 from backend.topologies.models import Run, Topology  # noqa: E402
@@ -89,6 +93,14 @@ def main() -> None:
     assert versioned is not None
     at_once(lambda n: add_version(ann, Query.objects.get(pk=versioned.pk), SQL.format(n + 20)))
     made = {use.resource.value: use.used for use in uses(ann)} | {"versions": versioned.versions.count()}
+    settings.MILLRACE_SERVICE_ACCOUNTS = 2.0
+    team = Team.objects.create(name="airside")
+    at_once(lambda n: create_service_account(root, team, f"loader{n}"))
+    made["service accounts"] = team.service_accounts.count()
+    [code, *_] = activate(ann, "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", 0)[1]
+    counted: list[object] = []
+    at_once(lambda n: counted.append(spend(ann, code)))
+    made["codes"] = AT_ONCE - counted.count(None)
     deployed = [create_query(ann, f"d{n}", SQL.format(n + 1)) for n in range(AT_ONCE)]
     at_once(lambda n: deploy_query(ann, deployed[n], f"mine{n}"))
     made |= {"topologies": {use.resource.value: use.used for use in uses(ann)}["topologies"]}

@@ -58,6 +58,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
+    """What is kept of the tuples that a query reads, up to a batch."""
+
     halvings: int
     """One in 2**halvings of each key's values is kept."""
     began: int
@@ -71,7 +73,8 @@ class Sample:
 class Sampling:
     """Of one query.
 
-    Arguments: the query; the registered streams; the batches that its topology told of.
+    Arguments: the query; the registered streams; the batches that its topology told of; the columns by whose
+    values tuples are kept (`keys_of` the query).
     """
 
     query: Query

@@ -309,6 +309,15 @@ def test_another_secret_key_lets_nobody_in(codes: list[str], clock: Clock, setti
     assert not is_in(client)
 
 
+def test_a_secret_key_may_be_followed_by_another(codes: list[str], clock: Clock, settings: Settings) -> None:
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another", [settings.SECRET_KEY]
+    assert is_in(signed_in(clock))
+    recovered = Client()
+    password(recovered)
+    give(recovered, codes[0])
+    assert is_in(recovered)
+
+
 @pytest.mark.parametrize(
     ("said", "fault"), [("all", True), ("everybody", False), ("admins", False), ("", False)]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,6 +17,7 @@ from pytest_django import Settings
 
 from backend.accounts.models import Team
 from backend.run.setting import free_port
+from backend.second_factor.actions import activate
 
 pytestmark = pytest.mark.django_db
 START = "/sign-in/oidc/"
@@ -179,3 +181,17 @@ def test_what_is_wrong_in_the_environment_is_told(
     setattr(settings, name, value)
     found = {one.id for one in run_checks()} & {"millrace.E030", "millrace.E031"}
     assert found == ({fault} if fault else set())
+
+
+def test_who_has_a_second_factor_is_asked_for_it_behind_the_provider(provider: str) -> None:
+    sign_in(provider, "7f3", preferred_username="kim")
+    account = User.objects.get(username="kim")
+    now = int(time.time()) // 30
+    codes = activate(account, "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", now - 1)[1]
+    client = Client()
+    answer = client.get(authorized(provider, client, "7f3", groups=["flight-ops"]))
+    assert answer["Location"] == "/login/code/"
+    assert client.get("/api/me/").status_code == 403
+    assert client.get("/streams/")["Location"] == "/login/?next=/streams/"
+    assert client.post("/login/code/", {"code": codes[0]})["Location"] == "/"
+    assert me(client)["username"] == "kim"

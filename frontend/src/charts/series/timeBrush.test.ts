@@ -79,4 +79,27 @@ describe("the picture", () => {
     svg?.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", altKey: true }));
     expect(onChoose, "the browser's own keys stay its own").toHaveBeenCalledTimes(1);
   });
+
+  it("is not redrawn under a drag, but behind it", () => {
+    const onChoose = vi.fn();
+    const chart = createTimeBrush(host);
+    chart.update(data({ onChoose, chosen: null }));
+    const at = (type: string, clientX: number): MouseEvent => {
+      const event = new MouseEvent(type, { clientX, clientY: 20, bubbles: true });
+      // jsdom does not take the window that the tests are given for one.
+      Object.defineProperty(event, "view", { value: window });
+      return event;
+    };
+    host.querySelector(".overlay")?.dispatchEvent(at("mousedown", 50));
+    window.dispatchEvent(at("mousemove", 90));
+    const picture = host.innerHTML;
+    chart.update(data({ onChoose, chosen: null, title: "five points" }));
+    expect(host.innerHTML).toBe(picture);
+    window.dispatchEvent(at("mousemove", 110));
+    window.dispatchEvent(at("mouseup", 110));
+    expect(onChoose).toHaveBeenCalledTimes(1);
+    const [found] = onChoose.mock.calls[0] as [Span];
+    expect(found.to - found.from).toBeCloseTo((whole.to * 60) / 180, -5);
+    expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("five points");
+  });
 });

@@ -72,6 +72,10 @@ export function within(chosen: Span, whole: Span): Span | null {
   };
 }
 
+function isOfPerson(event: D3BrushEvent<unknown>): boolean {
+  return event.sourceEvent !== undefined && event.sourceEvent !== null;
+}
+
 export function createTimeBrush(element: HTMLElement): Chart<TimeBrushData> {
   const svg = select(element)
     .append("svg")
@@ -83,6 +87,9 @@ export function createTimeBrush(element: HTMLElement): Chart<TimeBrushData> {
   const axis = svg.append("g").attr("class", "axis").attr("transform", `translate(0,${FLOOR})`);
   const layer = svg.append("g").attr("class", "brush");
   let latest: TimeBrushData | null = null;
+  let isDragged = false;
+  /** What came during a drag, which a drawing would end. */
+  let waiting: (() => void) | null = null;
 
   svg.on("keydown", (event: KeyboardEvent) => {
     if (latest === null || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -93,6 +100,10 @@ export function createTimeBrush(element: HTMLElement): Chart<TimeBrushData> {
   });
 
   const draw = (data: TimeBrushData, room: number): void => {
+    if (isDragged) {
+      waiting = () => draw(data, room);
+      return;
+    }
     latest = data;
     const { times, values, whole, chosen, onChoose, title } = data;
     const width = Math.max(200, room);
@@ -118,9 +129,15 @@ export function createTimeBrush(element: HTMLElement): Chart<TimeBrushData> {
         [SIDE, 2],
         [width - SIDE, FLOOR],
       ])
+      // What is drawn below says nothing; people do.
+      .on("start", (event: D3BrushEvent<unknown>) => {
+        isDragged = isOfPerson(event);
+      })
       .on("end", (event: D3BrushEvent<unknown>) => {
-        // What is drawn below says nothing; people do.
-        if (event.sourceEvent === undefined || event.sourceEvent === null) return;
+        if (!isOfPerson(event)) return;
+        isDragged = false;
+        waiting?.();
+        waiting = null;
         const selection = event.selection as [number, number] | null;
         onChoose(
           selection === null
