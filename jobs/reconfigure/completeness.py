@@ -12,57 +12,39 @@ found: their tuples were stored, or were still to come.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 
 from jobs.plan.event_time import LAST_US
 from jobs.protocol.metrics import newest
-from jobs.recovery.manifest import Manifest, QueryState, StoreState
+from jobs.reconfigure.continuation import Continuation, stores_of
+from jobs.recovery.manifest import Manifest, QueryState
 from optimizer.logical.window import union
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.physical.rules import ProbeRule
 
 _NEVER = 253_402_300_799_000_000
 """The end of the year 9999: a query without a window over a store that misses tuples never is
 complete."""
 
 
-def complete_since(
-    graph: PhysicalGraph, states: Mapping[str, StoreState], before: Manifest
-) -> dict[str, int | None]:
-    """Per query, the event time from which all its results are found; None for always.
+def complete_since(change: Continuation) -> dict[str, int | None]:
+    """Per query of the new plan, the event time from which all its results are found; None for always.
 
-    Takes every store that a probe on the way to the query's leaves looks into, and the streams that had
-    joined when the manifest `before` was written.
+    What a query that goes on has found stays found: it is complete since when it was, if its stores have all
+    that it still needs.
     """
-    edges = {edge.id: edge for edge in graph.edges}
-    rules = {rule.id: rule for rule in graph.rules}
-    starts: dict[str, int | None] = {}
-
-    def start(step: object) -> int | None:
-        """From when on the stores on the way to a rule, with its own, hold everything."""
-        if not isinstance(step, ProbeRule):
-            return None
-        if step.id not in starts:
-            before = start(rules[edges[step.edge].origin])
-            starts[step.id] = newest(states[step.store].complete_from_us, before)
-        return starts[step.id]
-
+    graph, states, before = change.new, change.states, change.before
     tables = graph.tables
-    held = {hold.name: hold.query for hold in graph.holds}
-    found: dict[str, int | None] = {query.name: None for query in graph.queries}
-    for hold in graph.holds:
-        for look in hold.looks:
-            found[hold.query] = newest(found[hold.query], states[look.store].complete_from_us)
-    for rule in graph.rules:
-        if isinstance(rule, ProbeRule):
-            for emit in rule.emits:
-                query = held.get(emit.query, emit.query)
-                found[query] = newest(found[query], start(rule))
+    found: dict[str, int | None] = {}
+    for name, stores in stores_of(graph).items():
+        found[name] = reduce(newest, (states[store].complete_from_us for store in stores), None)
     for asked in graph.queries:
         since = found[asked.name]
         if since is not None:
             # The stored tuple may be as old as the widest window allows.
             widest = union(i.window for i in asked.inputs if i.stream not in tables).reach_us
             found[asked.name] = _NEVER if widest is None else min(_NEVER, since + widest)
+        if change.misses_nothing(asked.name):
+            found[asked.name] = before.queries[asked.name].complete_since_us
     for hold in graph.holds:
         # What came before the hold was there does not wait in it.
         own = states[hold.store].complete_from_us

@@ -31,6 +31,7 @@ from jobs.plan.tuples import ARRIVAL, LATE, column_name
 from jobs.protocol.metrics import newest
 from jobs.reconfigure.backfill import rebuild
 from jobs.reconfigure.completeness import complete_since
+from jobs.reconfigure.continuation import Continuation
 from jobs.reconfigure.coverage import Kept, covering, kept_filters
 from jobs.recovery.checkpoint import Change, Checkpoint
 from jobs.recovery.manifest import Manifest, QueryState, StoreState, StreamState, write_manifest
@@ -85,6 +86,7 @@ def switch(
             )
     had, wants = kept_filters(old), kept_filters(new)
     missing = [store for store in new.stores if store.id not in kept]
+    served = frozenset(kept)
     using = {store.id for store in new.stores}
     moved = 0
     for store in (wanted for wanted in missing if wanted.is_base):
@@ -146,7 +148,7 @@ def switch(
         runs=tuple(run for store in new.stores for run in kept[store.id]),
         stores=states,
         streams=_with_joining(before, old, new),
-        queries=_queries(before, old, new, complete_since(new, states, before)),
+        queries=_queries(before, old, new, complete_since(Continuation(old, new, before, states, served))),
         files=(),
         removed=(),
     )

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import duckdb
 import polars as pl
 
-from jobs.recovery.manifest import Manifest
+from jobs.recovery.manifest import Manifest, QueryState
 from tests.simulation.queries import AT_ONCE, CATALOG, RUNNING, query, reference, since_reference
 
 SCHEMA = {
@@ -51,6 +51,8 @@ class Judge:
         self._before: dict[str, Answer] = {}
         self._shown: dict[str, Answer] = {}
         self._since: dict[str, int] = {}
+        self._states: Mapping[str, QueryState] = {}
+        """Of the last batch's queries."""
         self._tables: dict[str, tuple[int | None, dict[Row, Row]]] = {}
         self.results = 0
 
@@ -69,6 +71,7 @@ class Judge:
             self._since.setdefault(name, -1 if last.batch == 0 else self._newest() + 1)
         for name in [name for name in self._since if name not in shown]:
             del self._since[name]
+        self._complete(last)
         for stream, frame in kept.items():
             if frame.height:
                 self.accepted[stream] = self.accepted[stream].vstack(frame)
@@ -86,6 +89,16 @@ class Judge:
                 self._running(name, found, last)
             elif found:
                 self._held(name, found)
+
+    def _complete(self, last: Manifest) -> None:
+        """What was complete stays so, unless streams join: plans keep what queries have in common."""
+        for name, state in last.queries.items():
+            before = self._states.get(name)
+            if before is not None and state.joined_us == before.joined_us:
+                told = f"{name}, batch {last.batch}: complete since {before.complete_since_us}"
+                stays = state.complete_since_us == before.complete_since_us
+                require(stays, f"{told}, then since {state.complete_since_us}")
+        self._states = last.queries
 
     def _newest(self) -> int:
         """The highest number of an accepted tuple."""

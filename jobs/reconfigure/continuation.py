@@ -1,0 +1,107 @@
+"""What a query that goes on needs of the stores of another plan.
+
+It has found what it could up to the switch. From then on each of its results has a tuple that is yet to come,
+not older than the watermark w, so of an input with window W it needs what is not older than w - W. A store
+that wants older tuples than there are, for another query, is complete for this one if it has these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from jobs.plan.event_time import oldest_inside
+from jobs.recovery.manifest import Manifest, StoreState
+from optimizer.logical.window import UNBOUNDED, Sliding, Window, union
+from optimizer.physical.graph import GraphQuery, PhysicalGraph
+from optimizer.physical.rules import ProbeRule, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """From one plan to another.
+
+    Args:
+        before: the last manifest of the old plan.
+        states: of the new plan's stores.
+        kept: the stores of both plans that go on as they are.
+    """
+
+    old: PhysicalGraph
+    new: PhysicalGraph
+    before: Manifest
+    states: Mapping[str, StoreState]
+    kept: Collection[str]
+
+    def misses_nothing(self, query: str) -> bool:
+        """True if the query was answered before, and its stores have all that its results to come need."""
+        if not self._goes_on(query):
+            return False
+        had = stores_of(self.old)[query]
+        return all(self._suffices(query, store, had) for store in stores_of(self.new)[query])
+
+    def _goes_on(self, query: str) -> bool:
+        def said(graph: PhysicalGraph) -> tuple[GraphQuery | None, list[str]]:
+            asked = next((one for one in graph.queries if one.name == query), None)
+            return asked, sorted(hold.stream.name for hold in graph.holds if hold.query == query)
+
+        # Late tuples that are joined all the same are older than the watermark.
+        return said(self.old) == said(self.new) and not self._asked(query).marks_late
+
+    def _suffices(self, query: str, name: str, had: Collection[str]) -> bool:
+        if name in self.kept and name in had:
+            return True
+        store = next(one for one in self.new.stores if one.id == name)
+        since = self.states[name].complete_from_us
+        window = union(self._needed(query, stored.stream) for stored in store.inputs)
+        if since is None or since <= oldest_inside(window, self.before.watermark_us):
+            return True
+        if store.is_base or name in self.kept:
+            return False
+        # It was made of these.
+        streams = {stored.stream for stored in store.inputs}
+        bases = [one for one in self.new.stores if one.is_base and one.inputs[0].stream in streams]
+        return all(self._suffices(query, one.id, had) for one in bases)
+
+    def _needed(self, query: str, stream: str) -> Window:
+        """How much older than the watermark a stream's tuples may be that the query still finds."""
+        asked = self._asked(query)
+        holds = [hold for hold in self.new.holds if hold.query == query]
+        found = [item.window for item in asked.inputs if item.stream == stream]
+        found += [look.back for hold in holds for look in hold.looks]
+        if not found:
+            return UNBOUNDED
+        ahead = [bound.window for hold in holds for bounds in hold.deadlines for bound in bounds]
+        read = {item.stream for item in asked.inputs}
+        lags = [one.derived.lag_us for one in self.new.streams if one.derived and one.name in read]
+        reach, wait = union(found).reach_us, union(ahead).reach_us if ahead else 0
+        if reach is None or wait is None:
+            return UNBOUNDED
+        return Sliding(reach + wait + max(lags, default=0))
+
+    def _asked(self, query: str) -> GraphQuery:
+        return next(one for one in self.new.queries if one.name == query)
+
+
+def stores_of(graph: PhysicalGraph) -> dict[str, frozenset[str]]:
+    """Per query, the stores that a probe on the way to its leaves or a look for partners looks into."""
+    edges = {edge.id: edge for edge in graph.edges}
+    rules = {rule.id: rule for rule in graph.rules}
+    passed: dict[str, frozenset[str]] = {}
+
+    def on_the_way(rule: Rule) -> frozenset[str]:
+        if not isinstance(rule, ProbeRule):
+            return frozenset()
+        if rule.id not in passed:
+            passed[rule.id] = on_the_way(rules[edges[rule.edge].origin]) | {rule.store}
+        return passed[rule.id]
+
+    held = {hold.name: hold.query for hold in graph.holds}
+    found: dict[str, frozenset[str]] = {query.name: frozenset() for query in graph.queries}
+    for hold in graph.holds:
+        found[hold.query] |= {look.store for look in hold.looks}
+    for rule in graph.rules:
+        if isinstance(rule, ProbeRule):
+            for emit in rule.emits:
+                found[held.get(emit.query, emit.query)] |= on_the_way(rule)
+    return found
