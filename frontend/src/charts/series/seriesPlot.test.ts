@@ -62,3 +62,24 @@ it("has rules within its span only, with labels where there is room", () => {
   chart.update({ ...ruled, rules: [] });
   expect(texts("title")).toEqual([]);
 });
+
+it("says what is under the pointer", () => {
+  const chart = createSeriesPlot(host);
+  chart.update(data([1, null, 3]));
+  const svg = host.querySelector("svg");
+  const pointed = (): Element | null => host.querySelector(".pointed");
+  expect(pointed()?.getAttribute("visibility")).toBe("hidden");
+  const point = (clientX: number): void => {
+    svg?.dispatchEvent(Object.assign(new Event("pointermove"), { clientX, clientY: 40 }));
+  };
+  point(440);
+  expect(pointed()?.textContent).toBe("2026-01-01 00:00:02 · accepted 3/s · late 0/s");
+  point(260);
+  expect(pointed()?.textContent).toBe("2026-01-01 00:00:01 · accepted – · late 0/s");
+  expect(pointed()?.getAttribute("visibility")).toBe("visible");
+  svg?.dispatchEvent(new Event("pointerleave"));
+  expect(pointed()?.getAttribute("visibility")).toBe("hidden");
+  chart.update(data([]));
+  point(260);
+  expect(pointed()?.getAttribute("visibility")).toBe("hidden");
+});

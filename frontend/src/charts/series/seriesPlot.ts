@@ -1,6 +1,20 @@
 /** Lines over time with axes; unknown values leave a gap. */
-import { axisBottom, axisLeft, extent, line, max, type Selection, scaleLinear, scaleUtc, select } from "d3";
+import {
+  axisBottom,
+  axisLeft,
+  bisectCenter,
+  extent,
+  line,
+  max,
+  pointer,
+  type Selection,
+  scaleLinear,
+  scaleUtc,
+  select,
+} from "d3";
+import { instant } from "../../format/quantities";
 import type { Chart } from "../chart";
+import { timeTick } from "./timeTick";
 
 export interface Series {
   readonly name: string;
@@ -35,7 +49,7 @@ export interface SeriesPlotData {
 const WIDTH = 460;
 const HEIGHT = 130;
 const TICKS = 3;
-const MARGIN = { top: 8, right: 10, bottom: 20, left: 58 };
+const MARGIN = { top: 16, right: 10, bottom: 20, left: 58 };
 /** Units of a label's letters, about: labels that would lie over one another are left out. */
 const LETTER = 6.2;
 
@@ -53,6 +67,18 @@ export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
   const up = svg.append("g").attr("class", "axis").attr("transform", `translate(${MARGIN.left},0)`);
   const marks = svg.append("g").attr("class", "rules");
   const lines = svg.append("g");
+  const pointed = svg.append("g").attr("class", "pointed").attr("visibility", "hidden");
+  pointed
+    .append("line")
+    .attr("y1", MARGIN.top)
+    .attr("y2", HEIGHT - MARGIN.bottom);
+  const told = pointed
+    .append("text")
+    .attr("x", WIDTH - MARGIN.right)
+    .attr("y", 10);
+  let pointAt: (across: number) => void = () => {};
+  svg.on("pointermove", (event: PointerEvent) => pointAt(pointer(event)[0]));
+  svg.on("pointerleave", () => pointed.attr("visibility", "hidden"));
 
   return {
     update({ times, series, format, ticks, span, rules = [], title: text }) {
@@ -66,13 +92,28 @@ export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
         [0, most === undefined || most === 0 ? 1 : most],
         [HEIGHT - MARGIN.bottom, MARGIN.top],
       );
-      across.call(axisBottom(x).ticks(5).tickSizeOuter(0));
+      across.call(
+        axisBottom(x)
+          .ticks(5)
+          .tickFormat((at) => timeTick(at as Date))
+          .tickSizeOuter(0),
+      );
       const values = axisLeft(y)
         .ticks(TICKS)
         .tickSizeOuter(0)
         .tickFormat((value) => format(value.valueOf()));
       up.call(ticks === undefined ? values : values.tickValues(ticks(y.domain()[1] ?? 0, TICKS)));
       drawRules(marks, rules, x);
+      pointAt = (across) => {
+        const found = bisectCenter(times, x.invert(across));
+        const at = times[found];
+        pointed.attr("visibility", at === undefined ? "hidden" : "visible");
+        if (at === undefined) return;
+        pointed.select("line").attr("transform", `translate(${x(at)},0)`);
+        told.text(
+          [instant(at.toISOString()), ...series.map((one) => valueText(one, found, format))].join(" · "),
+        );
+      };
       lines
         .selectAll<SVGPathElement, Series>("path")
         .data(series, (one) => one.name)
@@ -93,6 +134,11 @@ export function createSeriesPlot(element: HTMLElement): Chart<SeriesPlotData> {
       svg.remove();
     },
   };
+}
+
+function valueText({ name, values }: Series, index: number, format: (value: number) => string): string {
+  const value = values[index] ?? null;
+  return `${name} ${value === null ? "–" : format(value)}`;
 }
 
 interface Mark extends Rule {

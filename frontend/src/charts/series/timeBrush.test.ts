@@ -21,6 +21,8 @@ describe("the keys", () => {
     expect(keyed("-", chosen, whole)).toEqual({ from: 30 * HOUR, to: 70 * HOUR });
     expect(keyed("-", { from: 20 * HOUR, to: 80 * HOUR }, whole)).toBeNull();
     expect(keyed("Escape", chosen, whole)).toBeNull();
+    const short = { from: HOUR, to: HOUR + 300_000 };
+    expect(keyed("ArrowLeft", short, whole)).toEqual({ from: HOUR - 60_000, to: HOUR + 240_000 });
     const least = { from: 0, to: HOUR / 10 };
     expect(keyed("+", least, whole)).toEqual(least);
   });
@@ -99,7 +101,8 @@ describe("the picture", () => {
     window.dispatchEvent(at("mouseup", 110));
     expect(onChoose).toHaveBeenCalledTimes(1);
     const [found] = onChoose.mock.calls[0] as [Span];
-    expect(found.to - found.from).toBeCloseTo((whole.to * 60) / 180, -5);
+    // 60 of 180 units, in whole minutes inward.
+    expect(found.to - found.from).toBe((whole.to * 60) / 180 - 60_000);
     expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("five points");
   });
 });

@@ -2,6 +2,7 @@
 import { area, axisBottom, brushX, type D3BrushEvent, max, scaleLinear, scaleUtc, select } from "d3";
 import type { Chart } from "../chart";
 import { sizedChart } from "../sized";
+import { timeTick } from "./timeTick";
 
 /** From where to where, in milliseconds since 1970. */
 export interface Span {
@@ -37,11 +38,13 @@ export function keyed(key: string, chosen: Span | null, whole: Span): Span | nul
   const { from, to } = chosen ?? whole;
   const length = to - from;
   const moved = (by: number): Span | null => within({ from: from + by, to: to + by }, whole);
+  // Choices are whole minutes: less would not move them.
+  const step = Math.max(STEP * length, MINUTE_MS);
   switch (key) {
     case "ArrowLeft":
-      return moved(-STEP * length);
+      return moved(-step);
     case "ArrowRight":
-      return moved(STEP * length);
+      return moved(step);
     case "Home":
       return moved(whole.from - from);
     case "End":
@@ -114,6 +117,7 @@ export function createTimeBrush(element: HTMLElement): Chart<TimeBrushData> {
     axis.call(
       axisBottom(x)
         .ticks(Math.max(2, Math.round(width / 110)))
+        .tickFormat((at) => timeTick(at as Date))
         .tickSizeOuter(0),
     );
     past.attr(

@@ -65,7 +65,7 @@ describe("a topology's past", () => {
     for (const { data } of plots) {
       expect(data.span).toEqual([new Date(span.from), new Date(span.to)]);
       expect(data.rules?.map(({ label, title }) => [label, title])).toEqual([
-        ["flights.2.abcd", "Plan switch at 12:02:00 UTC: plan flights.2.abcdef0123\nanother rate"],
+        ["switch", "Plan switch at 12:02:00 UTC: plan flights.2.abcdef0123\nanother rate"],
       ]);
     }
   });

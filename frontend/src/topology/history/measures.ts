@@ -99,7 +99,7 @@ export function plotsOf(history: TopologyHistory, span: Span): Plotted[] {
   const times = places.map(({ at }) => at);
   const rules = history.switches.map(({ at, plan_id, cause }) => ({
     at: new Date(at),
-    label: plan_id.slice(0, 14),
+    label: "switch",
     title: `Plan switch at ${clock(at)} UTC: plan ${plan_id}\n${cause}`,
   }));
   return MEASURES.map(({ label, lines, format, ticks, isRate }) => {
