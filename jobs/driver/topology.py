@@ -164,9 +164,12 @@ class Topology:
             self._warming.join()
             self._warming = None
         with self._at_work:
-            if self._query is not None:
-                self._query.stop()
-                self._query = None
+            pass  # The batch that is being worked on has ended, and none begins from here on.
+        if self._query is not None:
+            # Spark waits for its thread, which may just be calling for another batch: it must hear that
+            # there is none, so nobody holds the lock.
+            self._query.stop()
+            self._query = None
         if self._merging is not None:
             self._merging.close()
         self._executor.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -27,6 +28,8 @@ from optimizer.workload import Workload, load_workload
 from tests.runtime.linear import ROOT
 
 PATIENCE_S = 900.0
+_LAST_LINES = 200
+"""Of a log, that a failure has: more than all threads of a job need."""
 TOPOLOGY = "flights"
 STREAMS = """\
 streams:
@@ -80,6 +83,8 @@ class Live:
         self._folder = folder
         self.workload = workload
         self._process: subprocess.Popen[bytes] | None = None
+        self._log: Path
+        """Of the process."""
         self.produced: dict[str, list[dict[str, Any]]] = {"r": [], "s": [], "t": []}
         self._number = 0
 
@@ -104,15 +109,18 @@ class Live:
         *,
         files: bool = True,
         options: Sequence[str] = (),
+        program: str = "jobs",
     ) -> None:
         """Start the job; its results go to files too, unless only the newest are wanted, in Redis."""
         file = self._folder / f"{plan_id}.json"
         file.write_text(json.dumps(graph))
-        log = (self._folder / f"{run}.log").open("wb")
+        self._log = self._folder / f"{run}.log"
         command = [
             sys.executable,
+            "-X",
+            "faulthandler",
             "-m",
-            "jobs",
+            program,
             "run",
             "--topology",
             TOPOLOGY,
@@ -131,7 +139,10 @@ class Live:
         ]
         command += ["--parallelism", "2", *(["--out", self._folder / "out"] if files else [])]
         command += options
-        self._process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True
+            )
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -153,13 +164,20 @@ class Live:
             self._process.wait()
 
     def signal(self, number: int) -> int:
-        assert self._process is not None
-        self._process.send_signal(number)
-        return self._process.wait(PATIENCE_S)
+        self.process.send_signal(number)
+        return self.wait_until_ended()
 
     def wait_until_ended(self) -> int:
-        assert self._process is not None
-        return self._process.wait(PATIENCE_S)
+        if not self.ends_within(PATIENCE_S):
+            raise AssertionError(f"the job does not end\n{self.last_words()}")
+        code: int = self.process.returncode
+        return code
+
+    def last_words(self) -> str:
+        """End a process that is stuck; returns the end of its log, which then says where each thread was."""
+        self.process.send_signal(signal.SIGABRT)
+        self.process.wait()
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-_LAST_LINES:])
 
     def events(self) -> list[AnyEvent]:
         entries = self.client.xrange(events_key(TOPOLOGY))
@@ -177,7 +195,8 @@ class Live:
                     if condition(event):
                         return event
             assert self._process is None or self._process.poll() is None, self._folder
-        raise AssertionError("the event did not come")
+        told = "" if self._process is None else f"\n{self.last_words()}"
+        raise AssertionError(f"the event did not come{told}")
 
     def send(self, message: Deploy | Stop) -> None:
         self.client.xadd(control_key(TOPOLOGY), {"message": message.model_dump_json()})
