@@ -119,7 +119,8 @@ def needed_windows(query: Query, catalog: Catalog) -> tuple[Input, ...]:
         times = tuple(Output(item.alias, time_of(item, catalog)) for item in branch.inputs)
         own = Query(query.name, branch.inputs, branch.predicates, times, True)
         for item in with_retentions(own, catalog).inputs:
-            windows[item.alias].append(item.window)
+            # A tuple alone is the newest one.
+            windows[item.alias].append(item.window if len(branch.inputs) > 1 else Sliding(0))
         for absence in branch.absences:
             for wait in waits(branch, absence, catalog):
                 # The version in force may be of any age.
