@@ -27,9 +27,9 @@ complete."""
 
 
 def complete_since(change: Continuation) -> dict[str, int | None]:
-    """Per query of the new plan, the event time from which all its results are found; None for always.
+    """Per query of the new plan, since when its results are complete.
 
-    What a query that goes on has found stays found: it is complete since when it was, if its stores have all
+    That is the event time from which all are found; None for always. What a query that goes on has found stays found: it is complete since when it was, if its stores have all
     that it still needs.
     """
     graph, states, before = change.new, change.states, change.before

@@ -34,7 +34,7 @@ class Continuation:
     kept: Collection[str]
 
     def misses_nothing(self, query: str) -> bool:
-        """True if the query was answered before, and its stores have all that its results to come need."""
+        """True if a query goes on, and its stores have all that it still needs."""
         if not self._goes_on(query):
             return False
         had = stores_of(self.old)[query]
@@ -64,7 +64,7 @@ class Continuation:
         return all(self._suffices(query, one.id, had) for one in bases)
 
     def _needed(self, query: str, stream: str) -> Window:
-        """How much older than the watermark a stream's tuples may be that the query still finds."""
+        """How much older than the watermark tuples may be that the query finds."""
         asked = self._asked(query)
         holds = [hold for hold in self.new.holds if hold.query == query]
         found = [item.window for item in asked.inputs if item.stream == stream]
@@ -84,7 +84,7 @@ class Continuation:
 
 
 def stores_of(graph: PhysicalGraph) -> dict[str, frozenset[str]]:
-    """Per query, the stores that a probe on the way to its leaves or a look for partners looks into."""
+    """Per query, the stores that its probes and its looks for partners look into."""
     edges = {edge.id: edge for edge in graph.edges}
     rules = {rule.id: rule for rule in graph.rules}
     passed: dict[str, frozenset[str]] = {}
