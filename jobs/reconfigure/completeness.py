@@ -29,8 +29,8 @@ complete."""
 def complete_since(change: Continuation) -> dict[str, int | None]:
     """Per query of the new plan, since when its results are complete.
 
-    That is the event time from which all are found; None for always. What a query that goes on has found stays found: it is complete since when it was, if its stores have all
-    that it still needs.
+    That is the event time from which all are found; None for always. What a query that goes on has found
+    stays found: it is complete since when it was, if its stores have all that it still needs.
     """
     graph, states, before = change.new, change.states, change.before
     tables = graph.tables
