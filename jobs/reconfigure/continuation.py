@@ -41,10 +41,12 @@ class Continuation:
         return all(self._suffices(query, store, had) for store in stores_of(self.new)[query])
 
     def _goes_on(self, query: str) -> bool:
-        def said(graph: PhysicalGraph) -> tuple[GraphQuery | None, list[str]]:
-            asked = next((one for one in graph.queries if one.name == query), None)
-            return asked, sorted(hold.stream.name for hold in graph.holds if hold.query == query)
+        def said(graph: PhysicalGraph) -> list[object]:
+            asked = [(q.sql, q.outputs, q.key, q.marks_late) for q in graph.queries if q.name == query]
+            return [*asked, *sorted(hold.stream.name for hold in graph.holds if hold.query == query)]
 
+        if not any(one.name == query for one in self.old.queries):
+            return False
         # Late tuples that are joined all the same are older than the watermark.
         return said(self.old) == said(self.new) and not self._asked(query).marks_late
 
