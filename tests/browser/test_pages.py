@@ -26,7 +26,8 @@ def test_axe_finds_nothing_serious(page: Page, axe: str, name: str, theme: str) 
             continue
         page.set_viewport_size({"width": width, "height": height})
         page.goto(PAGES[name].format(query=query))
-        expect(page.locator("[data-island]")).not_to_be_empty()
+        # A page may have none: the server writes that of an account's factors.
+        expect(page.locator("[data-island]:empty")).to_have_count(0)
         expect(page.get_by_text("Loading")).to_have_count(0, timeout=SLOW_MS)
         if name in OPENED:
             OPENED[name](page)
