@@ -2,7 +2,8 @@
 
 It has found what it could up to the switch. From then on each of its results has a tuple that is yet to come,
 not older than the watermark w, so of an input with window W it needs what is not older than w - W. A store
-that wants older tuples than there are, for another query, is complete for this one if it has these.
+that wants older tuples than there are, for another query, is complete for this one if it has these. What
+waits up to d looks for partners down to b before its newest tuple: for what is not older than w - d - b.
 """
 
 from __future__ import annotations
@@ -68,18 +69,20 @@ class Continuation:
     def _needed(self, query: str, stream: str) -> Window:
         """How much older than the watermark tuples may be that the query finds."""
         asked = self._asked(query)
-        holds = [hold for hold in self.new.holds if hold.query == query]
-        found = [item.window for item in asked.inputs if item.stream == stream]
-        found += [look.back for hold in holds for look in hold.looks]
-        if not found:
+        found = [item.window.reach_us for item in asked.inputs if item.stream == stream]
+        streams = {store.id: store.inputs[0].stream for store in self.new.stores}
+        for hold in self.new.holds:
+            for look in hold.looks:
+                if hold.query == query and streams[look.store] == stream:
+                    # What waits looks back once it is due, and only in its own hold.
+                    back = look.back.reach_us
+                    found.append(None if back is None else back + hold.longest_wait_us)
+        reaches = [reach for reach in found if reach is not None]
+        if len(reaches) < len(found) or not found:
             return UNBOUNDED
-        ahead = [bound.window for hold in holds for bounds in hold.deadlines for bound in bounds]
         read = {item.stream for item in asked.inputs}
         lags = [one.derived.lag_us for one in self.new.streams if one.derived and one.name in read]
-        reach, wait = union(found).reach_us, union(ahead).reach_us if ahead else 0
-        if reach is None or wait is None:
-            return UNBOUNDED
-        return Sliding(reach + wait + max(lags, default=0))
+        return Sliding(max(reaches) + max(lags, default=0))
 
     def _asked(self, query: str) -> GraphQuery:
         return next(one for one in self.new.queries if one.name == query)

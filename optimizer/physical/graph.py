@@ -296,6 +296,15 @@ class Hold:
         """True of groups without an end: nothing of them waits."""
         return self.groups is not None and self.groups.running
 
+    @property
+    def longest_wait_us(self) -> int:
+        """How long after its newest tuple a combination may wait."""
+        waits = [
+            min(reach for bound in bounds if (reach := bound.window.reach_us) is not None)
+            for bounds in self.deadlines
+        ]
+        return max(waits, default=0)
+
     def among(self, stores: Mapping[str, str]) -> Hold:
         """The same where the stores are called otherwise."""
         looks = tuple(replace(look, store=stores.get(look.store, look.store)) for look in self.looks)

@@ -177,7 +177,7 @@ class _HoldChecker:
         looks = [look for look in hold.looks if look.store == rule.store]
         if not looks:
             fault(rule.id, f"looks into {store.label}, of which {hold.name} does not know")
-        wait_us = longest_wait_us(hold)
+        wait_us = hold.longest_wait_us
         for look in looks:
             back, kept = look.back.reach_us, store.retention[0].reach_us
             if kept is not None and (back is None or kept < back + wait_us):
@@ -245,15 +245,6 @@ class _HoldChecker:
         missing = {column for expression in expressions for column in columns_of(expression)} - at_hand
         if missing:
             fault(element, f"reads {_names(missing)}, which does not reach it")
-
-
-def longest_wait_us(hold: Hold) -> int:
-    """How long after its best tuple a combination may wait."""
-    waits = [
-        min(reach for bound in bounds if (reach := bound.window.reach_us) is not None)
-        for bounds in hold.deadlines
-    ]
-    return max(waits, default=0)
 
 
 def _names(columns: Iterable[Column]) -> str:
