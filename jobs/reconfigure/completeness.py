@@ -16,7 +16,7 @@ from functools import reduce
 
 from jobs.plan.event_time import LAST_US
 from jobs.protocol.metrics import newest
-from jobs.reconfigure.continuation import Continuation, stores_of
+from jobs.reconfigure.continuation import Continuation
 from jobs.recovery.manifest import Manifest, QueryState
 from optimizer.logical.window import union
 from optimizer.physical.graph import PhysicalGraph
@@ -35,7 +35,7 @@ def complete_since(change: Continuation) -> dict[str, int | None]:
     graph, states, before = change.new, change.states, change.before
     tables = graph.tables
     found: dict[str, int | None] = {}
-    for name, stores in stores_of(graph).items():
+    for name, stores in change.looked_into.items():
         found[name] = reduce(newest, (states[store].complete_from_us for store in stores), None)
     for asked in graph.queries:
         since = found[asked.name]

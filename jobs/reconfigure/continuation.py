@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from jobs.plan.event_time import oldest_inside
 from jobs.recovery.manifest import Manifest, StoreState
-from optimizer.logical.window import UNBOUNDED, Sliding, Window, union
-from optimizer.physical.graph import GraphQuery, PhysicalGraph
+from optimizer.logical.window import UNBOUNDED, Window, union
+from optimizer.physical.graph import GraphQuery, GraphStore, Hold, PhysicalGraph
 from optimizer.physical.rules import ProbeRule, Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Continuation:
     """From one plan to another.
 
@@ -38,54 +39,90 @@ class Continuation:
         """True if a query goes on, and its stores have all that it still needs."""
         if not self._goes_on(query):
             return False
-        had = stores_of(self.old)[query]
-        return all(self._suffices(query, store, had) for store in stores_of(self.new)[query])
+        had, needed = self._had[query], self._needed(query)
+        return all(self._suffices(needed, store, had) for store in self.looked_into[query])
+
+    @cached_property
+    def looked_into(self) -> dict[str, frozenset[str]]:
+        """Per query of the new plan, the stores that it looks into."""
+        return stores_of(self.new)
+
+    @cached_property
+    def _had(self) -> dict[str, frozenset[str]]:
+        return stores_of(self.old)
+
+    @cached_property
+    def _stores(self) -> dict[str, GraphStore]:
+        return {store.id: store for store in self.new.stores}
+
+    @cached_property
+    def _asked(self) -> dict[str, GraphQuery]:
+        return {asked.name: asked for asked in self.new.queries}
+
+    @cached_property
+    def _holds(self) -> dict[str, list[Hold]]:
+        return _holds_of(self.new)
+
+    @cached_property
+    def _texts_before(self) -> dict[str, tuple[object, ...]]:
+        return _texts(self.old)
+
+    @cached_property
+    def _texts_now(self) -> dict[str, tuple[object, ...]]:
+        return _texts(self.new)
 
     def _goes_on(self, query: str) -> bool:
-        def said(graph: PhysicalGraph) -> list[object]:
-            asked = [(q.sql, q.outputs, q.key, q.marks_late) for q in graph.queries if q.name == query]
-            return [*asked, *sorted(hold.stream.name for hold in graph.holds if hold.query == query)]
-
-        if not any(one.name == query for one in self.old.queries):
-            return False
         # Late tuples that are joined all the same are older than the watermark.
-        return said(self.old) == said(self.new) and not self._asked(query).marks_late
+        return self._texts_before.get(query) == self._texts_now[query] and not self._asked[query].marks_late
 
-    def _suffices(self, query: str, name: str, had: Collection[str]) -> bool:
+    def _suffices(self, needed: Mapping[str, Window], name: str, had: Collection[str]) -> bool:
         if name in self.kept and name in had:
             return True
-        store = next(one for one in self.new.stores if one.id == name)
-        since = self.states[name].complete_from_us
-        window = union(self._needed(query, stored.stream) for stored in store.inputs)
+        store, since = self._stores[name], self.states[name].complete_from_us
+        streams = {stored.stream for stored in store.inputs}
+        window = union(needed.get(stream, UNBOUNDED) for stream in streams)
         if since is None or since <= oldest_inside(window, self.before.watermark_us):
             return True
         if store.is_base or name in self.kept:
             return False
         # It was made of these.
-        streams = {stored.stream for stored in store.inputs}
         bases = [one for one in self.new.stores if one.is_base and one.inputs[0].stream in streams]
-        return all(self._suffices(query, one.id, had) for one in bases)
+        return all(self._suffices(needed, one.id, had) for one in bases)
 
-    def _needed(self, query: str, stream: str) -> Window:
-        """How much older than the watermark tuples may be that the query finds."""
-        asked = self._asked(query)
-        found = [item.window.reach_us for item in asked.inputs if item.stream == stream]
-        streams = {store.id: store.inputs[0].stream for store in self.new.stores}
-        for hold in self.new.holds:
-            for look in hold.looks:
-                if hold.query == query and streams[look.store] == stream:
-                    # What waits looks back once it is due, and only in its own hold.
-                    back = look.back.reach_us
-                    found.append(None if back is None else back + hold.longest_wait_us)
-        reaches = [reach for reach in found if reach is not None]
-        if len(reaches) < len(found) or not found:
-            return UNBOUNDED
+    def _needed(self, query: str) -> dict[str, Window]:
+        """By stream, how much older than the watermark tuples may be that the query finds."""
+        asked = self._asked[query]
+        windows = [(item.stream, item.window) for item in asked.inputs]
+        for hold in self._holds[query]:
+            # What waits looks back once it is due, and only in its own hold.
+            windows += [
+                (self._stores[look.store].inputs[0].stream, look.back.longer(hold.longest_wait_us))
+                for look in hold.looks
+            ]
         read = {item.stream for item in asked.inputs}
         lags = [one.derived.lag_us for one in self.new.streams if one.derived and one.name in read]
-        return Sliding(max(reaches) + max(lags, default=0))
+        found: dict[str, Window] = {}
+        for stream, window in windows:
+            longer = window.longer(max(lags, default=0))
+            found[stream] = longer.union(found.get(stream, longer))
+        return found
 
-    def _asked(self, query: str) -> GraphQuery:
-        return next(one for one in self.new.queries if one.name == query)
+
+def _holds_of(graph: PhysicalGraph) -> dict[str, list[Hold]]:
+    found: dict[str, list[Hold]] = {query.name: [] for query in graph.queries}
+    for hold in graph.holds:
+        found[hold.query].append(hold)
+    return found
+
+
+def _texts(graph: PhysicalGraph) -> dict[str, tuple[object, ...]]:
+    """By name, what tells queries apart that have the same one."""
+    found: dict[str, tuple[object, ...]] = {}
+    holds = _holds_of(graph)
+    for one in graph.queries:
+        waits = sorted(hold.stream.name for hold in holds[one.name])
+        found[one.name] = one.sql, one.outputs, one.key, one.marks_late, waits
+    return found
 
 
 def stores_of(graph: PhysicalGraph) -> dict[str, frozenset[str]]:

@@ -96,6 +96,14 @@ class Window(Scalar):
             return self
         return other if other.covers(self) else UNBOUNDED
 
+    def longer(self, by_us: int) -> Window:
+        """A window that reaches so much further back.
+
+        >>> Sliding(60_000_000).longer(1_000_000).text, UNBOUNDED.longer(1).text
+        ('61s', 'all')
+        """
+        return UNBOUNDED if self.reach_us is None else Sliding(self.reach_us + by_us)
+
     def intersection(self, other: Window) -> Window:
         """The window inside both, where one of them covers the other.
 

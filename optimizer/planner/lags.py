@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from optimizer.logical.window import Sliding, Window
 from optimizer.physical.graph import GraphStore, PhysicalGraph
 from optimizer.physical.usage import users_of
 
@@ -30,10 +29,6 @@ def with_lags(graph: PhysicalGraph) -> PhysicalGraph:
         lag_us = max((of_query[name] for name in users[store.id]), default=0)
         if store.id in waiting or not lag_us:
             return store
-        return replace(store, retention=tuple(_longer(window, lag_us) for window in store.retention))
+        return replace(store, retention=tuple(window.longer(lag_us) for window in store.retention))
 
     return replace(graph, stores=tuple(kept(store) for store in graph.stores))
-
-
-def _longer(window: Window, by_us: int) -> Window:
-    return window if window.reach_us is None else Sliding(window.reach_us + by_us)

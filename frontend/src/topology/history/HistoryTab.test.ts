@@ -1,27 +1,11 @@
 // @vitest-environment jsdom
 import { h, render } from "preact";
 import { beforeEach, expect, it, vi } from "vitest";
-import type { HistoryPeriod, TopologyHistory } from "../../api/documents";
+import type { TopologyHistory } from "../../api/documents";
+import { period } from "./__fixtures__/period";
 import { HistoryTab } from "./HistoryTab";
 
 const DAY = 86_400_000;
-const period = (start: string): HistoryPeriod => ({
-  start,
-  batches: 2,
-  seconds: 1,
-  tuples_in: 600,
-  results: 60,
-  late: 0,
-  undecodable: 0,
-  backlog: null,
-  latency_ms_p50: 20,
-  latency_ms_p99: 80,
-  state_tuples: 3,
-  state_bytes: 24,
-  cores: 0.5,
-  plan_id: "flights.1",
-  switches: 0,
-});
 
 let asked: URLSearchParams[];
 let since: string | null;

@@ -1,27 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { HistoryPeriod, TopologyHistory } from "../../api/documents";
+import { period as periodFrom } from "./__fixtures__/period";
 import { placesOf, plotsOf } from "./measures";
 
 const NOON = Date.parse("2026-11-26T12:00:00Z");
 const iso = (minute: number): string => new Date(NOON + minute * 60_000).toISOString();
-const period = (minute: number, changes: Partial<HistoryPeriod> = {}): HistoryPeriod => ({
-  start: iso(minute),
-  batches: 2,
-  seconds: 1,
-  tuples_in: 120,
-  results: 60,
-  late: 0,
-  undecodable: 0,
-  backlog: null,
-  latency_ms_p50: 20,
-  latency_ms_p99: 80,
-  state_tuples: 3,
-  state_bytes: 24,
-  cores: null,
-  plan_id: "flights.1",
-  switches: 0,
-  ...changes,
-});
+const period = (minute: number, changes: Partial<HistoryPeriod> = {}): HistoryPeriod =>
+  periodFrom(iso(minute), { tuples_in: 120, cores: null, ...changes });
 const history = (periods: HistoryPeriod[], to = 10): TopologyHistory => ({
   from: iso(0),
   to: iso(to),
