@@ -89,7 +89,7 @@ def open_checks(page: Page) -> None:
 
 def open_past_epoch(page: Page) -> None:
     page.get_by_label("Look back").press("ArrowLeft", timeout=SLOW_MS)
-    expect(page.get_by_text("Rates and tuples held are those of epoch")).to_be_visible()
+    expect(page.get_by_text("All numbers are those of epoch")).to_be_visible()
 
 
 def open_job(page: Page) -> None:

@@ -12,7 +12,7 @@ from backend.live.models import LiveRecord
 from backend.live.state import LiveState, fold
 from backend.redis import connection, read_entries
 from backend.topologies.models import Topology
-from jobs.protocol import EVENTS, AnyEvent, EpochCompleted, entry_order, events_key, statistics_key
+from jobs.protocol import EVENTS, AnyEvent, entry_order, events_key
 
 log = logging.getLogger(__name__)
 
@@ -68,19 +68,3 @@ def live_state(topology: Topology) -> LiveState:
     while events := events_after(topology.name, state.last_event_id):
         state = folded(state, events)
     return state
-
-
-def past_epoch(topology: str, epoch: int) -> EpochCompleted | None:
-    """What an epoch did, whole; None once the job has `MOST_EPOCHS` newer ones.
-
-    An epoch that a continued job told twice is the newer telling, as in `LiveState.epochs`.
-    """
-    for _, fields in read_entries(connection().xrevrange(statistics_key(topology))):
-        try:
-            found = EpochCompleted.model_validate_json(fields.get("message", ""))
-        except ValidationError as error:
-            log.warning("topology %s: an epoch that cannot be read: %s", topology, error.errors()[0]["msg"])
-            continue
-        if found.epoch == epoch:
-            return found
-    return None

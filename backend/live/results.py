@@ -40,10 +40,15 @@ class Results:
     """Of running groups."""
 
 
-def newest_results(record: Query, limit: int) -> Results:
+def newest_results(record: Query, limit: int, until: int | None = None) -> Results:
     """The tail or the table that the job keeps in Redis.
 
-    Empty for a query that is not deployed.
+    Empty for a query that is not deployed. A table is always the current one.
+
+    Args:
+        record: the query.
+        limit: how many rows at most.
+        until: the last batch whose results are wanted; None is the newest.
     """
     deployment = deployment_of(record)
     version = cast(QueryVersion, record.current if deployment is None else deployment.version)
@@ -53,13 +58,18 @@ def newest_results(record: Query, limit: int) -> Results:
     table = _current_table(deployment.topology.name, record.name, columns, limit)
     if table is not None:
         return table
-    entries = connection().xrevrange(results_key(deployment.topology.name, record.name), count=limit)
-    rows, ids, batches = [], [], []
-    for entry, fields in read_entries(entries):
-        rows.append(json.loads(fields["json"], parse_constant=str))
-        ids.append(entry)
-        batches.append(int(fields["batch"]))
-    return Results(columns, tuple(rows), tuple(ids), tuple(batches))
+    # How many are newer than a batch of then only the tail itself says.
+    count = limit if until is None else None
+    entries = read_entries(
+        connection().xrevrange(results_key(deployment.topology.name, record.name), count=count)
+    )
+    kept = [one for one in entries if until is None or int(one[1]["batch"]) <= until][:limit]
+    return Results(
+        columns,
+        tuple(json.loads(fields["json"], parse_constant=str) for _, fields in kept),
+        tuple(entry for entry, _ in kept),
+        tuple(int(fields["batch"]) for _, fields in kept),
+    )
 
 
 def _current_table(

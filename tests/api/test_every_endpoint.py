@@ -168,7 +168,6 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/topologies/{name}/costs/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/savings/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/audit/"): Case(200, at={"name": "flights"}),
-    ("get", "/api/topologies/{name}/epochs/{epoch}/"): Case(200, at={"name": "flights", "epoch": "3"}),
     ("get", "/api/topologies/{name}/graph/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/history/"): Case(200, at={"name": "flights"}),
     ("get", "/api/topologies/{name}/impact/"): Case(200, at={"name": "flights"}),

@@ -122,14 +122,14 @@ def test_an_epoch_is_looked_back_at_beside_batches_and_log(page: Page) -> None:
             break
     expect(error).to_be_visible()
     notice = page.locator(".notice.past")
-    expect(notice).to_contain_text(re.compile(r"Rates and tuples held are those of epoch \d+"))
+    expect(notice).to_contain_text(re.compile(r"All numbers are those of epoch \d+"))
     expect(page).to_have_url(re.compile(r"epoch=\d+"))
     # The numbers are the epoch's: an actual rate beside every estimate that was made.
-    expect(page.get_by_role("tabpanel").get_by_text(re.compile(r"^Over epoch \d+\.$"))).to_be_visible()
+    expect(page.get_by_role("tabpanel").get_by_text(re.compile(r"^ingestion .* level 1 "))).to_be_visible()
     rates = page.get_by_role("region", name="Steps").locator("td[data-label='sent actual']")
     expect(rates.first).to_contain_text(re.compile(r"\d"))
     page.reload()
-    expect(notice).to_contain_text("Rates and tuples held", timeout=SLOW_MS)
+    expect(notice).to_contain_text("All numbers are those of", timeout=SLOW_MS)
     back.press("End")
     expect(notice).to_have_count(0)
     page.get_by_role("tab", name="Batches").click()
@@ -144,6 +144,52 @@ def test_an_epoch_is_looked_back_at_beside_batches_and_log(page: Page) -> None:
     page.get_by_label("Search the log").fill("no line says this")
     expect(page.locator(".log pre")).to_have_text("No matching lines.")
     expect(page.locator("svg.forest .node").first).to_be_visible()
+
+
+def test_while_an_epoch_is_looked_back_at_every_number_stands_still(page: Page) -> None:
+    open_trees(page, "/topologies/flights/?view=trees&tab=Stores")
+    back = page.get_by_label("Look back")
+    expect(back).to_be_enabled(timeout=SLOW_MS)
+    back.press("End")
+    back.press("ArrowLeft")
+    expect(page.locator(".notice.past")).to_contain_text("and stand still", timeout=SLOW_MS)
+    epoch = re.search(r"epoch=(\d+)", page.url)
+    assert epoch is not None
+    snapshot = page.request.get(f"/api/topologies/flights/snapshot/?epoch={epoch[1]}").json()
+    numbers = page.locator(".topology-head dl.numbers")
+    expect(numbers.locator("div", has_text="batch").locator("dd")).to_have_text(
+        str(snapshot["batch"]["batch"])
+    )
+    # What only concerns the job of now is gone, not shown beside what was.
+    expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+    results = page.get_by_role("region", name="Results", exact=True)
+    expect(results).to_contain_text(f"Results until batch {snapshot['batch']['batch']}")
+    shown = _numbers_of(page)
+    assert re.search(r"\d", shown)
+    page.wait_for_function(
+        """async ([url, batch]) => (await (await fetch(url)).json()).batch.batch > batch + 1""",
+        arg=["/api/topologies/flights/snapshot/", snapshot["batch"]["batch"]],
+        timeout=SLOW_MS,
+    )
+    assert _numbers_of(page) == shown, "the job has gone on, the page has not"
+    for tab in ("Steps", "Streams", "Queries", "Batches"):
+        page.get_by_role("tab", name=tab, exact=True).click()
+        expect(page.get_by_role("tabpanel")).to_contain_text(re.compile(r"\d"))
+    page.reload()
+    page.get_by_role("tab", name="Stores").click()
+    expect(numbers.locator("div", has_text="batch").locator("dd")).to_have_text(
+        str(snapshot["batch"]["batch"]), timeout=SLOW_MS
+    )
+    page.get_by_role("button", name="Back to now").click()
+    expect(page.get_by_role("region", name="Results", exact=True)).to_contain_text("Newest results")
+
+
+def _numbers_of(page: Page) -> str:
+    """The text of the header, the plan, the strip of epochs and the table below."""
+    parts = (".topology-head", "svg.forest", ".scrubber", "[role=tabpanel]", "section.results")
+    return "\n".join(page.locator(part).first.inner_text() for part in parts if part != "svg.forest") + str(
+        page.locator("svg.forest").first.text_content()
+    )
 
 
 def test_queries_are_pinned_stores_scaled_memory_bounded_and_a_restart_asks_for_the_name(page: Page) -> None:

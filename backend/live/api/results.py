@@ -21,6 +21,12 @@ from backend.streams.api.serializers import NamedColumnSerializer, SampleLimitSe
 from backend.topologies import query_search
 
 
+class ResultsRequestSerializer(SampleLimitSerializer):
+    until = serializers.IntegerField(
+        min_value=0, required=False, help_text="the last batch whose results are told"
+    )
+
+
 class DownloadSerializer(Form):
     form = serializers.ChoiceField(choices=["csv", "json"], default="csv")
 
@@ -53,11 +59,11 @@ class QueryResults(APIView):
 
     reads = Reads.QUERY
 
-    @extend_schema(parameters=[SampleLimitSerializer], responses=QueryResultsSerializer)
+    @extend_schema(parameters=[ResultsRequestSerializer], responses=QueryResultsSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        form = checked(SampleLimitSerializer(data=request.query_params))
+        form = checked(ResultsRequestSerializer(data=request.query_params))
         record = get_object_or_404(query_search.queries(request.user), pk=pk)
-        found = newest_results(record, form.validated_data["limit"])
+        found = newest_results(record, form.validated_data["limit"], form.validated_data.get("until"))
         document = {
             "columns": [{"name": name, "type": kind} for name, kind in found.columns],
             "rows": found.rows,

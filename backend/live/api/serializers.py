@@ -95,8 +95,14 @@ class FiguresSerializer(serializers.Serializer[Figures]):
     )
 
 
+class SnapshotRequestSerializer(Form):
+    epoch = serializers.IntegerField(
+        min_value=0, required=False, help_text="as it was when this epoch had ended"
+    )
+
+
 class SnapshotSerializer(Document):
-    """What a topology does now.
+    """What a topology does now, or did then.
 
     Apply the events after `last_event_id` to keep it fresh.
     """

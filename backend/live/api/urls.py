@@ -4,11 +4,10 @@ from backend.live.api.chart import QueryChart
 from backend.live.api.events import Events
 from backend.live.api.results import QueryDownload, QueryResults
 from backend.live.api.subscription import QuerySubscription, QuerySubscriptionEvents
-from backend.live.api.views import PastEpoch, QueryFigures, ResultProvenance, Snapshot, StreamArrivals
+from backend.live.api.views import QueryFigures, ResultProvenance, Snapshot, StreamArrivals
 
 urlpatterns = [
     path("topologies/<name:name>/snapshot/", Snapshot.as_view()),
-    path("topologies/<name:name>/epochs/<key:epoch>/", PastEpoch.as_view()),
     path("topologies/<name:name>/events/", Events.as_view()),
     path("streams/<name:name>/arrivals/", StreamArrivals.as_view()),
     path("queries/<key:pk>/chart/", QueryChart.as_view()),

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,13 +16,15 @@ from backend.live.api.serializers import (
     FiguresSerializer,
     ProvenanceRequestSerializer,
     ProvenanceSerializer,
+    SnapshotRequestSerializer,
     SnapshotSerializer,
 )
 from backend.live.arrivals import arrivals_of
 from backend.live.figures import figures_of
+from backend.live.look_back import state_then
 from backend.live.provenance import provenance
-from backend.live.queries import live_state, past_epoch
-from backend.live.redaction import told_event, told_state
+from backend.live.queries import live_state
+from backend.live.redaction import told_state
 from backend.streams.queries import streams
 from backend.topologies.queries import readers_of, topologies
 from backend.topologies.query_search import deployment_of, queries
@@ -71,28 +72,19 @@ class StreamArrivals(APIView):
 
 
 class Snapshot(APIView):
-    """What the topology does now."""
+    """What the topology does now, or did when a past epoch ended."""
 
     reads = Reads.TOPOLOGY
 
-    @extend_schema(responses=SnapshotSerializer)
+    @extend_schema(parameters=[SnapshotRequestSerializer], responses=SnapshotSerializer)
     def get(self, request: Request, name: str) -> Response:
         topology = get_object_or_404(topologies(request.user), name=name)
+        form = checked(SnapshotRequestSerializer(data=request.query_params))
+        epoch = form.validated_data.get("epoch")
+        state = live_state(topology) if epoch is None else state_then(topology, epoch)
+        if state is None:
+            raise Http404(f"found epoch {epoch}, expected one of the newest that are kept")
         # pydantic's JSON form is also that of the events, so both sides of the fold look alike.
         sight = sight_of(request.user, topology)
-        document = told_state(live_state(topology), sight).model_dump(mode="json", exclude={"version"})
+        document = told_state(state, sight).model_dump(mode="json", exclude={"version"})
         return Response({**document, "queries": deployed_queries(topology, sight)})
-
-
-class PastEpoch(APIView):
-    """What one epoch did under its plan: an EpochCompleted of jobs.protocol."""
-
-    reads = Reads.TOPOLOGY
-
-    @extend_schema(responses=OpenApiTypes.OBJECT)
-    def get(self, request: Request, name: str, epoch: int) -> Response:
-        topology = get_object_or_404(topologies(request.user), name=name)
-        found = past_epoch(topology.name, epoch)
-        if found is None:
-            raise Http404("no such epoch, or it is no longer kept")
-        return Response(told_event(found, sight_of(request.user, topology)).model_dump(mode="json"))

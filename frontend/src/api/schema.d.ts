@@ -278,10 +278,6 @@ export interface paths {
         /** @description What the parts of a plan cost, and each query's share. */
         get: operations["topologies_costs_retrieve"];
     };
-    "/api/topologies/{name}/epochs/{epoch}/": {
-        /** @description What one epoch did under its plan: an EpochCompleted of jobs.protocol. */
-        get: operations["topologies_epochs_retrieve"];
-    };
     "/api/topologies/{name}/graph/": {
         /** @description The plan that runs, or the newest, or the one asked for. */
         get: operations["topologies_graph_retrieve"];
@@ -327,7 +323,7 @@ export interface paths {
         get: operations["topologies_savings_list"];
     };
     "/api/topologies/{name}/snapshot/": {
-        /** @description What the topology does now. */
+        /** @description What the topology does now, or did when a past epoch ended. */
         get: operations["topologies_snapshot_retrieve"];
     };
     "/api/topologies/{name}/start/": {
@@ -2248,7 +2244,7 @@ export interface components {
             };
         };
         /**
-         * @description What a topology does now.
+         * @description What a topology does now, or did then.
          *
          *     Apply the events after `last_event_id` to keep it fresh.
          */
@@ -3265,6 +3261,8 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
+                /** @description the last batch whose results are told */
+                until?: number;
             };
             path: {
                 id: string;
@@ -4103,24 +4101,6 @@ export interface operations {
             };
         };
     };
-    topologies_epochs_retrieve: {
-        parameters: {
-            query?: never;
-            path: {
-                epoch: string;
-                name: string;
-            };
-        };
-        responses: {
-            200: {
-                content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
-                };
-            };
-        };
-    };
     topologies_graph_retrieve: {
         parameters: {
             query?: {
@@ -4310,7 +4290,10 @@ export interface operations {
     };
     topologies_snapshot_retrieve: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description as it was when this epoch had ended */
+                epoch?: number;
+            };
             path: {
                 name: string;
             };

@@ -9,12 +9,13 @@ import type { PhysicalGraph } from "../plan/physicalGraph";
 import { Tabs } from "../ui/Tabs";
 import { ScrollText } from "../ui/table/ScrollText";
 import { HistoryTab } from "./history/HistoryTab";
+import { lastBatch } from "./lookBack";
 import { BottleneckLine } from "./tables/BottleneckLine";
 import { EpochErrors } from "./tables/EpochErrors";
 import { EpochTable } from "./tables/EpochTable";
 import { ForecastTable } from "./tables/ForecastTable";
 import { PlanReceipt } from "./tables/PlanReceipt";
-import { QueryTable } from "./tables/QueryTable";
+import { type ListedQuery, QueryTable } from "./tables/QueryTable";
 import { ResultsTail } from "./tables/ResultsTail";
 import { ShapeTable } from "./tables/ShapeTable";
 import { StepTable } from "./tables/StepTable";
@@ -25,7 +26,6 @@ import type { ShownPlan } from "./useShownPlan";
 interface Props {
   readonly name: string;
   readonly topology: TopologyDocument | null;
-  readonly snapshot: Snapshot | null;
   readonly shown: ShownPlan;
   /** What the parts of the plan cost; null until it is known. */
   readonly costs: Costs | null;
@@ -34,10 +34,14 @@ interface Props {
 }
 
 interface Page extends Props {
+  /** Of the moment that the page shows. */
+  readonly snapshot: Snapshot | null;
+  /** The last batch of then; null for now. */
+  readonly until: number | null;
   readonly plan: PlanDocument;
   readonly planGraph: PhysicalGraph;
   readonly graph: PhysicalGraph;
-  readonly queries: TopologyDocument["queries"] | Snapshot["queries"];
+  readonly queries: readonly ListedQuery[];
 }
 
 /** The tabs in their order, each with what it shows. */
@@ -59,11 +63,13 @@ const TABS = {
       colour={colour}
     />
   ),
-  Results: ({ queries }) => <ResultsTail queries={queries} />,
+  Results: ({ queries, until }) => <ResultsTail queries={queries} until={until} />,
   Batches: ({ snapshot, topology }) => (
     <BatchTimeline history={snapshot?.history ?? []} triggerMs={topology?.trigger_ms ?? null} />
   ),
-  History: ({ name }) => <HistoryTab name={name} />,
+  History: ({ name, shown, snapshot }) => (
+    <HistoryTab name={name} until={shown.past === null ? null : (snapshot?.heartbeat_at ?? null)} />
+  ),
   Epochs: ({ name, epochs, shown, snapshot }) => (
     <>
       <EpochTable
@@ -88,13 +94,21 @@ const TABS = {
       onShow={shown.showMethod}
     />
   ),
-  Forecasts: ({ name }) => <ForecastTable name={name} />,
+  Forecasts: ({ name, shown }) => (
+    <>
+      <OfNow shown={shown} />
+      <ForecastTable name={name} />
+    </>
+  ),
   Plan: ({ plan }) => <ScrollText text={plan.text} />,
-  Log: ({ topology }) =>
+  Log: ({ topology, shown }) =>
     topology?.run === null || topology === null ? (
       <p class="empty">It has never run.</p>
     ) : (
-      <RunLogTail key={topology.run.id} id={topology.run.id} />
+      <>
+        <OfNow shown={shown} />
+        <RunLogTail key={topology.run.id} id={topology.run.id} />
+      </>
     ),
 } as const satisfies Readonly<Record<string, (page: Page) => ComponentChildren>>;
 
@@ -105,6 +119,11 @@ export function tabOf(name: string | null): Tab {
   return NAMES.find((candidate) => candidate === name) ?? "Stores";
 }
 
+/** Said of what tells its own times, and goes on, while the page shows a past moment. */
+function OfNow({ shown }: { readonly shown: ShownPlan }): JSX.Element | null {
+  return shown.past === null ? null : <p class="muted">This goes on: it is of now.</p>;
+}
+
 /** Everything that is known of a topology, by subject. */
 export function DetailTabs({
   tab,
@@ -113,13 +132,22 @@ export function DetailTabs({
 }: Props & { readonly tab: Tab; readonly onTab: (tab: Tab) => void }): JSX.Element | null {
   const { plan, planGraph, graph } = props.shown;
   if (plan === null || planGraph === null || graph === null) return null;
-  const queries = props.topology?.queries ?? props.snapshot?.queries ?? [];
+  const { snapshot } = props.shown.moment;
+  const deployed: readonly ListedQuery[] = props.topology?.queries ?? snapshot?.queries ?? [];
+  const isPast = props.shown.past !== null;
+  // Of a query of then it is known who it is; which version it had, and what checks of it say, is of now.
+  const queries = isPast
+    ? deployed
+        .filter(({ name }) => planGraph.queries.some((row) => row.name === name))
+        .map(({ id, name }) => ({ id, name }))
+    : deployed;
+  const until = isPast && snapshot !== null ? lastBatch(snapshot) : null;
   return (
     <>
       <Tabs label="Details" prefix="tab" names={NAMES} tab={tab} onTab={onTab}>
-        {TABS[tab]({ ...props, plan, planGraph, graph, queries })}
+        {TABS[tab]({ ...props, plan, planGraph, graph, queries, snapshot, until })}
       </Tabs>
-      {tab === "Stores" && <ResultsTail queries={queries} />}
+      {tab === "Stores" && <ResultsTail queries={queries} until={until} />}
     </>
   );
 }

@@ -11,6 +11,7 @@ import { DetailTabs, type Tab, tabOf } from "./DetailTabs";
 import { EpochStrip } from "./header/EpochStrip";
 import { HeaderNumbers } from "./header/HeaderNumbers";
 import { HeaderProblems } from "./header/HeaderProblems";
+import { PastHeader } from "./header/PastHeader";
 import { ShownPlanNotice } from "./header/ShownPlanNotice";
 import { TopologyHealth } from "./header/TopologyHealth";
 import { useShownPlan } from "./useShownPlan";
@@ -48,7 +49,6 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
     REFRESH_MS,
     name,
   );
-  const { snapshot } = live;
   const [askedTab, setTab] = useAddress("tab");
   const [askedView, setView] = useAddress("view");
   const [ask, setAsk] = useAddress("ask");
@@ -56,48 +56,58 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
   // It is asked once: whoever reloads the page or passes its address on does not mean it.
   useEffect(() => setAsk(null), []);
   const [tab, view] = [tabOf(askedTab), viewOf(askedView)];
-  const runningId = snapshot?.plan_id ?? topology.value?.plan_id ?? null;
+  const runningId = live.snapshot?.plan_id ?? topology.value?.plan_id ?? null;
   const shown = useShownPlan(name, live, runningId, tab === "Receipt" || view === "beside");
   // Worked out for each plan that somebody wants them of.
   const costs = useCosts(name, showsCosts(view, tab) ? shown.plan : null);
   const run = topology.value?.run ?? null;
+  const isPast = shown.past !== null;
+  const { snapshot } = shown.moment;
   const epochs = useMemo(() => {
     const planId = run?.plan_id ?? null;
-    const launch = run === null || planId === null ? null : { planId, at: run.created_at };
+    // A past moment may be another launch's.
+    const isOwn = run !== null && (!isPast || run.id === snapshot?.run);
+    const launch = isOwn && planId !== null ? { planId, at: run.created_at } : null;
     return epochRows(snapshot?.switches ?? [], snapshot?.history ?? [], launch);
-  }, [snapshot?.switches, snapshot?.history, run?.id]);
+  }, [snapshot?.switches, snapshot?.history, snapshot?.run, run?.id, isPast]);
   // A switch changes the queries, which no event carries.
-  useEffect(() => topology.reload(), [snapshot?.plan_id, snapshot?.state]);
+  useEffect(() => topology.reload(), [live.snapshot?.plan_id, live.snapshot?.state]);
   useTreesOnHash(view, setView);
   const isUnplanned = shown.missing && shown.graph === null;
   // Nothing is shown before what stands above it: it would move away from under the pointer.
   const isHeaderKnown =
     (topology.value !== null || topology.problem !== null) &&
-    (snapshot !== null || live.connection.kind !== "connecting");
+    (live.snapshot !== null || live.connection.kind !== "connecting");
   const isLaidOut = shown.graph !== null || shown.missing || shown.problem !== null;
   return (
     <section class="topology">
-      <HeaderNumbers
-        live={live}
-        topology={topology.value}
-        actions={
-          topology.value !== null && (
-            <TopologyActions
-              topology={topology.value}
-              operator={operator}
-              onDone={topology.reload}
-              ask={question}
-            />
-          )
-        }
-      />
-      <TopologyHealth name={name} />
-      <HeaderProblems
-        topology={topology.value}
-        snapshot={snapshot}
-        loading={topology.problem}
-        planning={shown.problem}
-      />
+      {isPast ? (
+        <PastHeader shown={shown} topology={topology.value} />
+      ) : (
+        <>
+          <HeaderNumbers
+            live={live}
+            topology={topology.value}
+            actions={
+              topology.value !== null && (
+                <TopologyActions
+                  topology={topology.value}
+                  operator={operator}
+                  onDone={topology.reload}
+                  ask={question}
+                />
+              )
+            }
+          />
+          <TopologyHealth name={name} />
+          <HeaderProblems
+            topology={topology.value}
+            snapshot={snapshot}
+            loading={topology.problem}
+            planning={shown.problem}
+          />
+        </>
+      )}
       {isHeaderKnown && (
         <>
           {isUnplanned && (
@@ -108,11 +118,10 @@ export function Topology({ name, colour, operator }: Props): JSX.Element {
           )}
           <ShownPlanNotice shown={shown} epochs={epochs} />
           <PlanViews name={name} shown={shown} costs={costs} view={view} onView={setView} colour={colour} />
-          {isLaidOut && <EpochStrip snapshot={snapshot} shown={shown} />}
+          {isLaidOut && <EpochStrip shown={shown} />}
           <DetailTabs
             name={name}
             topology={topology.value}
-            snapshot={snapshot}
             shown={shown}
             costs={shown.other === null ? costs.value : null}
             epochs={epochs}

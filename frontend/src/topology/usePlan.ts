@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Alternative, PlanDocument } from "../api/documents";
 import { answered, at, client, explainError, Refusal } from "../api/request";
-import { type EpochCompleted, epochCompleted } from "../live/messages";
+import { type Snapshot, snapshot } from "../live/messages";
 
 /** A plan by its id, or the running one; fetched again whenever the id changes. */
 export function usePlan(
@@ -55,34 +55,32 @@ export function useAlternatives(
   return planId === null || state?.planId !== planId ? { value: null, problem: null } : state;
 }
 
-/** What a past epoch did, whole; null while that is not known, or no longer. */
-export function usePastEpoch(
+/** What the topology did when a past epoch had ended; another epoch's stands until this one's is there. */
+export function usePastSnapshot(
   topology: string,
   epoch: number | null,
-): { value: EpochCompleted | null; problem: string | null } {
-  const [state, setState] = useState<{
-    epoch: number;
-    value: EpochCompleted | null;
-    problem: string | null;
-  } | null>(null);
+): { value: Snapshot | null; problem: string | null } {
+  const [state, setState] = useState<{ value: Snapshot | null; problem: string | null }>({
+    value: null,
+    problem: null,
+  });
   useEffect(() => {
-    if (epoch === null) return undefined;
+    if (epoch === null) {
+      setState({ value: null, problem: null });
+      return undefined;
+    }
     let newest = true;
-    answered(client.GET("/api/topologies/{name}/epochs/{epoch}/", at({ name: topology, epoch }))).then(
-      (document) => newest && setState({ epoch, value: epochCompleted.parse(document), problem: null }),
+    answered(client.GET("/api/topologies/{name}/snapshot/", at({ name: topology }, { epoch }))).then(
+      (document) => newest && setState({ value: snapshot.parse(document), problem: null }),
       (error: unknown) => {
         const gone = error instanceof Refusal && error.status === 404;
-        if (newest)
-          setState({
-            epoch,
-            value: null,
-            problem: gone ? `The numbers of epoch ${epoch} are no longer kept.` : explainError(error),
-          });
+        const problem = gone ? `The numbers of epoch ${epoch} are no longer kept.` : explainError(error);
+        if (newest) setState({ value: null, problem });
       },
     );
     return () => {
       newest = false;
     };
   }, [topology, epoch]);
-  return epoch === null || state?.epoch !== epoch ? { value: null, problem: null } : state;
+  return state;
 }

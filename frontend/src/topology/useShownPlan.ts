@@ -1,11 +1,14 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Alternative, PlanDocument } from "../api/documents";
+import type { Snapshot } from "../live/messages";
 import type { Live } from "../live/useFeed";
 import { epochOf } from "../plan/epochs";
 import { type PhysicalGraph, parseGraph } from "../plan/physicalGraph";
 import { type PlanDiff, planDiff } from "../plan/planDiff";
 import { useAddress } from "../ui/useAddress";
-import { useAlternatives, usePastEpoch, usePlan } from "./usePlan";
+import { unknownThen } from "./lookBack";
+import { useAlternatives, usePastSnapshot, usePlan } from "./usePlan";
+import { useStill } from "./useStill";
 
 /** The plan that the page shows: the running one, a past one, or another method's for the same queries. */
 export interface ShownPlan {
@@ -28,8 +31,12 @@ export interface ShownPlan {
   /** What is drawn, and how it differs from what runs; null if it is what runs. */
   readonly graph: PhysicalGraph | null;
   readonly diff: PlanDiff | null;
-  /** The topology's state as far as it is the shown plan's. */
+  /** What the topology does now, or did when the past epoch had ended: all numbers of the page are of then. */
+  readonly moment: Live;
+  /** The same as far as it is the shown plan's. */
   readonly live: Live;
+  /** The state whose epochs can be chosen: while one is looked at, it stands still. */
+  readonly around: Snapshot | null;
 }
 
 function useGraph(document: PlanDocument | Alternative | null): PhysicalGraph | null {
@@ -46,7 +53,6 @@ export function useShownPlan(
   runningId: string | null,
   comparing: boolean,
 ): ShownPlan {
-  const { snapshot } = live;
   const [past, setPast] = useAddress("plan");
   const [askedEpoch, setEpoch] = useAddress("epoch");
   const [method, showMethod] = useState<string | null>(null);
@@ -64,25 +70,37 @@ export function useShownPlan(
     () => (isRunning || runningGraph === null || graph === null ? null : planDiff(runningGraph, graph)),
     [isRunning, runningGraph, graph],
   );
-  const epoch = past === null ? null : epochOf(snapshot?.epochs ?? [], past, askedEpoch);
-  const pastEpoch = usePastEpoch(name, epoch);
-  // What a plan that does not run would measure is unknown, not what runs instead; its epochs keep what it
-  // did.
-  const statistics = other === null && pastEpoch.value?.plan_id === past ? pastEpoch.value : null;
-  const isNow = past === null && other === null;
+  const around = useStill(live.snapshot, past !== null);
+  const epoch = past === null ? null : epochOf(around?.epochs ?? [], past, askedEpoch);
+  const pastSnapshot = usePastSnapshot(name, epoch);
+  const then = pastSnapshot.value?.plan_id === past ? pastSnapshot.value : null;
+  const isPast = past !== null;
+  const stillOrLive = isPast ? around : live.snapshot;
+  const moment = useMemo(
+    (): Live =>
+      isPast && stillOrLive !== null
+        ? { ...live, recent: [], snapshot: then ?? unknownThen(stillOrLive) }
+        : live,
+    [isPast, isPast ? null : live, stillOrLive, then],
+  );
+  // What a plan that does not run would measure is unknown, not what runs instead.
   const seen = useMemo(
     (): Live =>
-      isNow || snapshot === null
-        ? live
-        : { ...live, recent: [], snapshot: { ...snapshot, batch: null, store_history: [], statistics } },
-    [isNow, live, statistics],
+      other === null || moment.snapshot === null
+        ? moment
+        : {
+            ...moment,
+            recent: [],
+            snapshot: { ...moment.snapshot, batch: null, store_history: [], statistics: null },
+          },
+    [other === null, moment],
   );
   return {
     runningId,
     runningGraph,
     past,
     epoch,
-    epochProblem: pastEpoch.problem,
+    epochProblem: pastSnapshot.problem,
     showPast: (planId, asked = null) => {
       setPast(planId);
       setEpoch(asked === null ? null : String(asked));
@@ -97,6 +115,8 @@ export function useShownPlan(
     showMethod,
     graph,
     diff,
+    moment,
     live: seen,
+    around,
   };
 }

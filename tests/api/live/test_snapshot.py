@@ -16,8 +16,8 @@ from backend.live.queries import folded, live_state
 from backend.live.state import LiveState
 from backend.runs.recording import consume
 from backend.topologies.models import PlanSwitch, Topology
-from jobs.protocol import AnyEvent, ElementRate, EpochCompleted, events_key, statistics_key
-from tests.api.live.events import BEGIN, RUNS, event
+from jobs.protocol import AnyEvent, events_key
+from tests.api.live.events import event
 
 KEY = events_key("flights")
 URL = "/api/topologies/flights/snapshot/"
@@ -121,35 +121,3 @@ def test_without_redis_it_says_so(as_teammate: Client, topology: Topology, setti
     settings.REDIS_URL = "redis://127.0.0.1:1/0"  # type: ignore[attr-defined]
     answer = as_teammate.get(URL)
     assert (answer.status_code, answer.json()["code"]) == (503, "redis-unavailable")
-
-
-def test_a_past_epoch_is_told_whole_while_it_is_kept(
-    as_teammate: Client, topology: Topology, bus: redis.Redis
-) -> None:
-    key = statistics_key("flights")
-    told = [
-        EpochCompleted(
-            run=RUNS[0],
-            at=BEGIN,
-            epoch=number,
-            plan_id="flights.1",
-            first_batch=number,
-            last_batch=number,
-            event_seconds=10.0,
-            accepted={"weather": count},
-            edges={"E-1": count},
-            rules={},
-            held={},
-            sent=count,
-            rates={"E-1": ElementRate(estimated=2.0, actual=count / 10)},
-            q_error=None,
-        )
-        for number, count in ((1, 10), (2, 20), (2, 30))
-    ]
-    for one in told:
-        bus.xadd(key, {"message": one.model_dump_json()})
-    bus.xadd(key, {"message": "{}"})
-    url = "/api/topologies/flights/epochs/{}/"
-    assert as_teammate.get(url.format(1)).json() == told[0].model_dump(mode="json")
-    assert as_teammate.get(url.format(2)).json()["sent"] == 30, "a continued job's telling is the newer"
-    assert as_teammate.get(url.format(3)).status_code == 404

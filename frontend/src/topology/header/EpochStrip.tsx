@@ -2,31 +2,29 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { ChartHost } from "../../charts/ChartHost";
 import { createEpochStrip } from "../../charts/epochStrip";
-import type { Snapshot } from "../../live/messages";
 import type { ShownPlan } from "../useShownPlan";
 import { EpochScrubber } from "./EpochScrubber";
 
 interface Props {
-  readonly snapshot: Snapshot | null;
   readonly shown: ShownPlan;
 }
 
 /**
- * Batches, switches and epochs on one axis of time; choosing one shows the plan of then.
+ * Batches, switches and epochs on one axis of time; choosing one shows all of the page as it was then.
  *
  * It has its room before the first batch is known: what stands below would move away from under the pointer.
  */
-export function EpochStrip({ snapshot, shown }: Props): JSX.Element {
-  const { past, runningId, showPast } = shown;
+export function EpochStrip({ shown }: Props): JSX.Element {
+  const { past, runningId, showPast, around } = shown;
   const data = useMemo(
     () => ({
-      history: snapshot?.history ?? [],
-      switches: snapshot?.switches ?? [],
-      epochs: snapshot?.epochs ?? [],
+      history: around?.history ?? [],
+      switches: around?.switches ?? [],
+      epochs: around?.epochs ?? [],
       past,
       onChoose: (id: string) => showPast(id === runningId || id === past ? null : id),
     }),
-    [snapshot?.history, snapshot?.switches, snapshot?.epochs, past, runningId],
+    [around?.history, around?.switches, around?.epochs, past, runningId],
   );
   return (
     <>

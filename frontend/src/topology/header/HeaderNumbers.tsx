@@ -16,7 +16,7 @@ interface Props {
   readonly actions: ComponentChildren;
 }
 
-/** One line that says whether all is well. */
+/** What runs, whether the page hears of it, what can be done, and the numbers of now. */
 export function HeaderNumbers({ live, topology, actions }: Props): JSX.Element {
   return (
     <div class="topology-head">
@@ -36,13 +36,18 @@ export function HeaderNumbers({ live, topology, actions }: Props): JSX.Element {
         <span class="grow" />
         {actions}
       </div>
-      <Numbers live={live} topology={topology} />
+      <Numbers snapshot={live.snapshot} topology={topology} />
     </div>
   );
 }
 
-function Numbers({ live, topology }: Pick<Props, "live" | "topology">): JSX.Element {
-  const { snapshot } = live;
+interface NumbersProps {
+  readonly snapshot: Snapshot | null;
+  readonly topology: TopologyDocument | null;
+}
+
+/** Rates, latency, state and lag as a snapshot has them, of now or of then. */
+export function Numbers({ snapshot, topology }: NumbersProps): JSX.Element {
   // Before a run's first batch the history is another run's: nothing is known yet.
   const history = snapshot === null || snapshot.batch === null ? [] : snapshot.history;
   const last = history.at(-1);

@@ -38,7 +38,7 @@ function PastPlan({ past, shown, epochs }: Props & { readonly past: string }): J
       {runs ? "" : "It is not running now. "}
       {shown.epoch === null
         ? "No epoch of it is kept, so its rates are unknown. "
-        : (shown.epochProblem ?? `Rates and tuples held are those of epoch ${shown.epoch}. `)}
+        : (shown.epochProblem ?? `All numbers are those of epoch ${shown.epoch}, and stand still. `)}
       <Button small onClick={() => shown.showPast(null)}>
         Back to now
       </Button>

@@ -33,11 +33,11 @@ function daysAsked(): number {
   return (Date.parse(newest?.get("to") ?? "") - Date.parse(newest?.get("from") ?? "")) / DAY;
 }
 
-async function opened(address = ""): Promise<HTMLElement> {
+async function opened(address = "", until: string | null = null): Promise<HTMLElement> {
   window.history.replaceState(null, "", `/topologies/flights/?tab=History${address}`);
   const host = document.createElement("div");
   document.body.replaceChildren(host);
-  render(h(HistoryTab, { name: "flights" }), host);
+  render(h(HistoryTab, { name: "flights", until }), host);
   await vi.waitFor(() => expect(host.querySelector("section.history")).not.toBeNull());
   return host;
 }
@@ -63,6 +63,12 @@ function withOrigin(Plain: typeof Request): typeof Request {
     }
   };
 }
+
+it("ends at the moment that is looked back at", async () => {
+  await opened("&past=week", "2026-11-08T12:00:00.000Z");
+  expect(asked.at(-1)?.get("to")).toBe("2026-11-08T12:00:00.000Z");
+  expect(daysAsked()).toBe(7);
+});
 
 it("shows the last day in six charts, and says since when there is something", async () => {
   const host = await opened();

@@ -35,14 +35,21 @@ function useRange(): [Range, (range: Range) => void] {
   return [range, change];
 }
 
+interface Props {
+  readonly name: string;
+  /** The moment up to which it is told; null follows the clock. */
+  readonly until: string | null;
+}
+
 /** What a topology did, for months back: small charts over one time, and a brush that zooms all of them. */
-export function HistoryTab({ name }: { readonly name: string }): JSX.Element {
+export function HistoryTab({ name, until }: Props): JSX.Element {
   const [range, setRange] = useRange();
   const { past, zoom } = range;
+  const end = (): number => (until === null ? Date.now() : Date.parse(until));
   const whole = useLoaded(
-    () => load(name, wholeOf(range, Date.now())),
-    REFRESH_MS,
-    `${name} ${past} ${isLonger(range, Date.now()) ? zoom?.from : ""}`,
+    () => load(name, wholeOf(range, end())),
+    until === null ? REFRESH_MS : null,
+    `${name} ${past} ${isLonger(range, end()) ? zoom?.from : ""} ${until}`,
   );
   const part = useLoaded(
     () => (zoom === null ? Promise.resolve(null) : load(name, zoom)),

@@ -11,14 +11,17 @@ import { StreamChip } from "../../ui/StreamChip";
 import { LongTable, type SortedColumn } from "../../ui/table/LongTable";
 import { completeness } from "./completeness";
 
+/** A query that is deployed; of a past moment only who it is. */
+export interface ListedQuery {
+  readonly id: number;
+  readonly name: string;
+  readonly version?: number;
+  readonly correctness?: Correctness | null;
+}
+
 interface Props {
   readonly graph: PhysicalGraph;
-  readonly queries: readonly {
-    readonly id: number;
-    readonly name: string;
-    readonly version: number;
-    readonly correctness?: Correctness | null;
-  }[];
+  readonly queries: readonly ListedQuery[];
   readonly batch: BatchCompleted | null;
   readonly costs: Costs | null;
   readonly colour: StreamColour;
@@ -43,7 +46,7 @@ export function QueryTable({ graph, queries, batch, costs, colour }: Props): JSX
             <a class="row-link" href={`/queries/${saved.id}/`}>
               {name}
             </a>{" "}
-            <span class="muted">v{saved.version}</span>
+            {saved.version !== undefined && <span class="muted">v{saved.version}</span>}
           </>
         );
       },

@@ -11,18 +11,20 @@ import { useLoaded } from "../../ui/useLoaded";
 const REFRESH_MS = 2000;
 const LIMIT = 25;
 
-/** The newest results of a chosen query, newest first. */
-export function ResultsTail({
-  queries,
-}: {
-  queries: readonly { readonly id: number; readonly name: string }[];
-}): JSX.Element {
+interface Props {
+  readonly queries: readonly { readonly id: number; readonly name: string }[];
+  /** The last batch whose results are shown; null follows the newest. */
+  readonly until: number | null;
+}
+
+/** The newest results of a chosen query, newest first, of now or of then. */
+export function ResultsTail({ queries, until }: Props): JSX.Element {
   const [chosen, setChosen] = useState<number | null>(null);
   const query = queries.find((candidate) => candidate.id === chosen) ?? queries[0] ?? null;
   return (
     <section class="results" aria-label="Results">
       <div class="toolbar">
-        <h2>Newest results</h2>
+        <h2>{until === null ? "Newest results" : `Results until batch ${until}`}</h2>
         {queries.length > 0 && (
           <Select
             aria-label="Query"
@@ -37,20 +39,35 @@ export function ResultsTail({
           No query is running here. <a href="/queries/">Deploy one</a> to see results.
         </p>
       ) : (
-        <Tail key={query.id} id={query.id} name={query.name} />
+        <Tail key={query.id} id={query.id} name={query.name} until={until} />
       )}
     </section>
   );
 }
 
-function Tail({ id, name }: { id: number; name: string }): JSX.Element {
+interface TailProps {
+  readonly id: number;
+  readonly name: string;
+  readonly until: number | null;
+}
+
+function Tail({ id, name, until }: TailProps): JSX.Element {
   const [picked, setPicked] = useState<string | null>(null);
+  const asked = { limit: LIMIT, ...(until === null ? {} : { until }) };
   const { value, problem } = useLoaded(
-    () => answered(client.GET("/api/queries/{id}/results/", at({ id }, { limit: LIMIT }))),
-    REFRESH_MS,
-    id,
+    () => answered(client.GET("/api/queries/{id}/results/", at({ id }, asked))),
+    until === null ? REFRESH_MS : null,
+    `${id} ${until}`,
   );
   if (value === null) return <Loading problem={problem} />;
+  if (until !== null && value.table !== null)
+    return <p class="empty">Of {name} the current table is kept; what it was then is not.</p>;
+  if (until !== null && value.rows.length === 0)
+    return (
+      <p class="empty">
+        No result of {name} from then is among the newest that are kept here. Its result files have them all.
+      </p>
+    );
   if (value.rows.length === 0)
     return <p class="empty">No result of {name} yet. It appears here with the batch that finds it.</p>;
   return (
@@ -60,7 +77,11 @@ function Tail({ id, name }: { id: number; name: string }): JSX.Element {
         columns={value.columns}
         rows={value.rows}
         keys={value.ids}
-        caption={value.table === null ? `Newest results of ${name}` : `Current table of ${name}`}
+        caption={
+          value.table === null
+            ? `${until === null ? "Newest results" : "Results"} of ${name}`
+            : `Current table of ${name}`
+        }
         onPick={value.table === null ? setPicked : undefined}
         picked={picked}
       />
