@@ -16,6 +16,6 @@ class LiveConfig(AppConfig):
 
 def _forget(instance: Any, **_: Any) -> None:
     """The newest results of a query go with it."""
-    from backend.live.results import forget_results
+    from backend.live.results.newest import forget_results
 
     transaction.on_commit(lambda: forget_results(instance.name))

@@ -15,8 +15,8 @@ from rest_framework.views import APIView
 
 from backend.accounts.reading import Reads
 from backend.http.documents import Document, Form, checked
-from backend.live import downloads
-from backend.live.results import newest_results
+from backend.live.results import downloads
+from backend.live.results.newest import newest_results
 from backend.streams.api.serializers import NamedColumnSerializer, SampleLimitSerializer
 from backend.topologies import query_search
 

@@ -10,7 +10,7 @@ from backend.live.api.answered import TopologyQuerySerializer
 from backend.live.api.declared import DeclaredField
 from backend.live.arrivals import Arrivals, Point
 from backend.live.figures import Figures
-from backend.live.provenance import Bound, Provenance, Step
+from backend.live.results.provenance import Bound, Provenance, Step
 from backend.live.state import LIVE_STATE_CHOICES, LiveState
 
 

@@ -22,9 +22,9 @@ from backend.live.api.serializers import (
 from backend.live.arrivals import arrivals_of
 from backend.live.figures import figures_of
 from backend.live.look_back import state_then
-from backend.live.provenance import provenance
 from backend.live.queries import live_state
 from backend.live.redaction import told_state
+from backend.live.results.provenance import provenance
 from backend.streams.queries import streams
 from backend.topologies.queries import readers_of, topologies
 from backend.topologies.query_search import deployment_of, queries

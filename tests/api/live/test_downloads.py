@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backend.live.downloads import as_text, to_csv, to_json
-from backend.live.results import Results
+from backend.live.results.downloads import as_text, to_csv, to_json
+from backend.live.results.newest import Results
 
 FORMULAS = (
     "=1+1",

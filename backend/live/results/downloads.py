@@ -7,7 +7,7 @@ import io
 import json
 import re
 
-from backend.live.results import Results
+from backend.live.results.newest import Results
 
 MOST_ROWS = 10_000
 """More than the job keeps of a query's results for the live tail."""

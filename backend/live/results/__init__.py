@@ -1,0 +1,1 @@
+"""A query's results as Redis keeps them."""
