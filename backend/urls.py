@@ -45,6 +45,7 @@ urlpatterns = [
     path("streams/", Page.as_view(island="streams", title="Streams"), name="streams"),
     path("streams/<name:name>/", StreamPage.as_view(), name="stream"),
     path("jobs/", Page.as_view(island="jobs", title="Jobs"), name="jobs"),
+    path("costs/", Page.as_view(island="costs", title="Costs"), name="costs"),
     path("alerts/", Page.as_view(island="alerts", title="Alerts"), name="alerts"),
     path("teams/", Page.as_view(island="teams", title="Teams"), name="teams"),
     path("tokens/", Page.as_view(island="tokens", title="Tokens"), name="tokens"),
@@ -71,6 +72,7 @@ urlpatterns = [
     path("api/", include("backend.oracle.api.urls")),
     path("api/", include("backend.forecasts.api.urls")),
     path("api/", include("backend.history.api.urls")),
+    path("api/", include("backend.costs.api.urls")),
     path("api/", include("backend.overview.api.urls")),
     path("api/", include("backend.workloads.api.urls")),
 ]

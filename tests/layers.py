@@ -46,7 +46,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("service_accounts", "topologies"),
         ("applied", "dead_letters", "oracle"),
         ("live",),
-        ("alerts", "forecasts", "history"),
+        ("alerts", "costs", "forecasts", "history"),
         ("planning",),
         ("limits",),
         ("runs",),

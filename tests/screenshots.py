@@ -58,6 +58,7 @@ PAGES = {
     "streams": "/streams/",
     "stream": "/streams/departures/",
     "jobs": "/jobs/",
+    "costs": "/costs/",
     "alerts": "/alerts/",
     "tokens": "/tokens/",
     "teams": "/teams/",

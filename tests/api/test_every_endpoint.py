@@ -98,6 +98,8 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/overview/"): READ,
     ("get", "/api/queries/"): READ,
     ("post", "/api/queries/"): Case(201, body={"name": "another", **SQL}),
+    ("get", "/api/costs/"): READ,
+    ("get", "/api/costs/download/"): READ,
     ("get", "/api/queries/{id}/"): READ,
     ("patch", "/api/queries/{id}/"): Case(200, EDITORS, {"description": "Wind"}),
     ("delete", "/api/queries/{id}/"): Case(204, EDITORS, at={"id": "spare"}),

@@ -31,6 +31,14 @@ export interface paths {
         /** @description What may bring a stream's tuples, with the settings that it takes. */
         get: operations["connectors_list"];
     };
+    "/api/costs/": {
+        /** @description What queries, teams or streams use and cost now. */
+        get: operations["costs_retrieve"];
+    };
+    "/api/costs/download/": {
+        /** @description The same as a CSV file. */
+        get: operations["costs_download_retrieve"];
+    };
     "/api/directory/": {
         /** @description What runs, as the files of a directory. */
         get: operations["directory_retrieve"];
@@ -744,6 +752,49 @@ export interface components {
         };
         /** @enum {string} */
         CostEnum: "cores" | "messages";
+        CostRow: {
+            /**
+             * Format: double
+             * @description of stores
+             */
+            bytes: number;
+            /**
+             * Format: double
+             * @description processor seconds per second
+             */
+            cores: number;
+            /**
+             * Format: double
+             * @description in `currency`; null without a price
+             */
+            month: number | null;
+            /** @description null: queries of no team; of what is not read: queries of other teams */
+            name: string | null;
+            owner: string | null;
+            /** @description its id */
+            query: number | null;
+            team: string | null;
+            /** @description of a query */
+            topology: string | null;
+        };
+        /** @description What is used now, divided; the rows add up to the total. */
+        CostTable: {
+            /**
+             * Format: double
+             * @description what a core costs for an hour
+             */
+            core_hour: number | null;
+            currency: string;
+            /**
+             * Format: double
+             * @description what 10^9 bytes cost for an hour
+             */
+            gb_hour: number | null;
+            rows: components["schemas"]["CostRow"][];
+            total: components["schemas"]["CostRow"];
+            /** @description topologies that run and have not measured an epoch yet */
+            unmeasured: string[];
+        };
         /**
          * @description A plan's cost by part and by query.
          *
@@ -2860,6 +2911,46 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Connector"][];
+                };
+            };
+        };
+    };
+    costs_retrieve: {
+        parameters: {
+            query?: {
+                /**
+                 * @description * `query` - query
+                 *     * `team` - team
+                 *     * `stream` - stream
+                 */
+                by?: "query" | "team" | "stream";
+            };
+            path?: never;
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["CostTable"];
+                };
+            };
+        };
+    };
+    costs_download_retrieve: {
+        parameters: {
+            query?: {
+                /**
+                 * @description * `query` - query
+                 *     * `team` - team
+                 *     * `stream` - stream
+                 */
+                by?: "query" | "team" | "stream";
+            };
+            path?: never;
+        };
+        responses: {
+            200: {
+                content: {
+                    "text/csv": string;
                 };
             };
         };

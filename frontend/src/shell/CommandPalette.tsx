@@ -17,6 +17,7 @@ const PAGES: readonly Entry[] = [
   { kind: "page", name: "Topologies", href: "/topologies/" },
   { kind: "page", name: "Streams", href: "/streams/" },
   { kind: "page", name: "Jobs", href: "/jobs/" },
+  { kind: "page", name: "Costs", href: "/costs/" },
   { kind: "page", name: "Alerts", href: "/alerts/" },
   { kind: "page", name: "Teams", href: "/teams/" },
   { kind: "page", name: "Tokens", href: "/tokens/" },

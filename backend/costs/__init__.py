@@ -1,0 +1,1 @@
+"""What queries, streams and teams cost, as measured: cores, memory and money."""

@@ -1,0 +1,231 @@
+"""What runs costs, over HTTP, from what a job has told."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import redis
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from backend.accounts.models import Team
+from backend.catalog.actions import create_query
+from backend.catalog.models import Query
+from backend.deployments.actions import deploy_query
+from backend.planning import revisions
+from backend.topologies.models import Topology
+from jobs.protocol import (
+    BatchCompleted,
+    CoreUse,
+    EpochCompleted,
+    JobStopped,
+    QueryMetrics,
+    StoreMetrics,
+    events_key,
+)
+from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.rules import received_on
+from tests.api.conftest import TWO_WAY
+
+URL = "/api/costs/"
+RUN = "0193f5a1c0de0001"
+AT = datetime(2026, 11, 26, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def topology(query: Query, owner: User) -> Topology:
+    """With two queries, one of them of a team."""
+    deploy_query(owner, query, "flights")
+    team = Team.objects.create(name="=airside")
+    team.members.add(owner)
+    two = create_query(owner, "two", TWO_WAY)
+    Query.objects.filter(pk=two.pk).update(team=team)
+    deploy_query(owner, two, "flights")
+    found = Topology.objects.get(name="flights")
+    assert revisions.plan_newest(found.pk)
+    found.refresh_from_db()
+    return found
+
+
+def _tell(bus: redis.Redis, topology: Topology, processes: float | None = 2.0) -> PhysicalGraph:
+    """A batch, and an epoch in which every part took 10 millicores."""
+    assert topology.plan is not None
+    graph = PhysicalGraph.from_json(topology.plan.graph)
+    parts = [one.id for one in graph.stores] + [one.id for one in graph.rules if received_on(one)]
+    plan_id = topology.plan.plan_id
+    batch = BatchCompleted(
+        run=RUN,
+        at=AT,
+        batch=15,
+        epoch=0,
+        plan_id=plan_id,
+        seconds=0.1,
+        tuples_in=1,
+        backlog=0,
+        level_seconds=[],
+        streams={},
+        stores={one.id: StoreMetrics(tuples=10, bytes=1000, per_task=[10]) for one in graph.stores},
+        edges={},
+        queries={
+            name: QueryMetrics(results=1, latency_ms_p50=None, latency_ms_p99=None, complete_since=None)
+            for name in ("windy", "two")
+        },
+    )
+    epoch = EpochCompleted(
+        run=RUN,
+        at=AT,
+        epoch=0,
+        plan_id=plan_id,
+        first_batch=0,
+        last_batch=15,
+        event_seconds=1.0,
+        accepted={},
+        edges={},
+        rules={},
+        held={},
+        sent=0,
+        rates={},
+        cores={part: CoreUse(estimated=None, measured=0.01) for part in parts},
+        total_cores=CoreUse(estimated=None, measured=1.0),
+        process_cores=processes,
+        q_error=None,
+    )
+    for event in (batch, epoch):
+        bus.xadd(events_key("flights"), {"message": event.model_dump_json()})
+    return graph
+
+
+def _told(client: Client, by: str = "query") -> dict[str, Any]:
+    answer = client.get(URL, {"by": by})
+    assert answer.status_code == 200, answer.content
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+@pytest.mark.parametrize("by", ["query", "team", "stream"])
+@pytest.mark.parametrize(("processes", "cores"), [(2.0, 2.0), (None, 1.0)])
+def test_the_rows_add_up_to_what_the_job_takes(
+    as_teammate: Client, topology: Topology, bus: redis.Redis, by: str, processes: float | None, cores: float
+) -> None:
+    graph = _tell(bus, topology, processes)
+    told = _told(as_teammate, by)
+    assert told["total"]["cores"] == cores
+    assert told["total"]["bytes"] == 1000 * len(graph.stores)
+    assert sum(row["cores"] for row in told["rows"]) == pytest.approx(cores)
+    assert sum(row["bytes"] for row in told["rows"]) == pytest.approx(1000 * len(graph.stores))
+    names = {
+        "query": ["two", "windy"],
+        "team": ["", "=airside"],
+        "stream": ["arrivals", "departures", "weather"],
+    }
+    assert sorted(row["name"] or "" for row in told["rows"]) == names[by]
+    assert told["unmeasured"] == []
+
+
+def test_a_query_says_where_it_runs_and_whose_it_is(
+    as_teammate: Client, topology: Topology, query: Query, bus: redis.Redis
+) -> None:
+    _tell(bus, topology)
+    rows = {row["name"]: row for row in _told(as_teammate)["rows"]}
+    assert (rows["windy"]["query"], rows["windy"]["topology"]) == (query.pk, "flights")
+    assert (rows["windy"]["team"], rows["two"]["team"]) == (None, "=airside")
+    assert rows["windy"]["owner"] == query.owner.username
+    assert rows["windy"]["cores"] > rows["two"]["cores"], "it needs a third stream"
+
+
+def test_money_is_told_once_there_is_a_price(
+    as_teammate: Client, topology: Topology, bus: redis.Redis, settings: Settings
+) -> None:
+    _tell(bus, topology)
+    assert _told(as_teammate)["total"]["month"] is None
+    settings.MILLRACE_PRICE_CORE_HOUR, settings.MILLRACE_PRICE_GB_HOUR = 0.05, 0.01
+    settings.MILLRACE_CURRENCY = "CHF"
+    told = _told(as_teammate)
+    expected = (2.0 * 0.05 + told["total"]["bytes"] / 1e9 * 0.01) * 730
+    assert told["total"]["month"] == pytest.approx(expected)
+    assert sum(row["month"] for row in told["rows"]) == pytest.approx(expected)
+    assert (told["currency"], told["core_hour"], told["gb_hour"]) == ("CHF", 0.05, 0.01)
+
+
+def test_what_has_not_measured_an_epoch_is_named(
+    as_teammate: Client, topology: Topology, bus: redis.Redis
+) -> None:
+    _tell(bus, topology)
+    bus.xtrim(events_key("flights"), maxlen=0, approximate=False)
+    assert _told(as_teammate)["rows"] == []
+    bus.xadd(
+        events_key("flights"),
+        {
+            "message": BatchCompleted(
+                run=RUN,
+                at=AT,
+                batch=0,
+                epoch=0,
+                plan_id="flights.1",
+                seconds=0.1,
+                tuples_in=1,
+                backlog=0,
+                level_seconds=[],
+                streams={},
+                stores={},
+                edges={},
+                queries={},
+            ).model_dump_json()
+        },
+    )
+    told = _told(as_teammate)
+    assert (told["rows"], told["unmeasured"], told["total"]["cores"]) == ([], ["flights"], 0)
+
+
+def test_what_has_stopped_costs_nothing(as_teammate: Client, topology: Topology, bus: redis.Redis) -> None:
+    _tell(bus, topology)
+    stopped = JobStopped(run=RUN, at=AT, reason="stopped")
+    bus.xadd(events_key("flights"), {"message": stopped.model_dump_json()})
+    told = _told(as_teammate)
+    assert (told["rows"], told["unmeasured"]) == ([], [])
+
+
+def test_the_file_has_the_same_rows_and_no_formula(
+    as_teammate: Client, topology: Topology, bus: redis.Redis, settings: Settings
+) -> None:
+    _tell(bus, topology)
+    settings.MILLRACE_PRICE_CORE_HOUR = 0.05
+    answer = as_teammate.get(f"{URL}download/", {"by": "team"})
+    assert answer["Content-Disposition"] == 'attachment; filename="costs-by-team.csv"'
+    header, *rows = csv.reader(io.StringIO(answer.content.decode()))
+    assert header == ["team", "cores", "bytes", "EUR a month"]
+    assert sorted(row[0] for row in rows) == ["", "'=airside"]
+    assert sum(float(row[1]) for row in rows) == pytest.approx(2.0)
+    told = {row["name"]: row for row in _told(as_teammate, "team")["rows"]}
+    assert {row[0]: float(row[3]) for row in rows} == {
+        "": told[None]["month"],  # type: ignore[index]
+        "'=airside": told["=airside"]["month"],
+    }
+
+
+def test_what_others_have_is_one_row_without_a_name(
+    as_outsider: Client, as_owner: Client, topology: Topology, bus: redis.Redis
+) -> None:
+    _tell(bus, topology)
+    whole = {row["name"]: row["cores"] for row in _told(as_owner)["rows"]}
+    Team.objects.update(private=True)
+    for by in ("query", "team", "stream"):
+        assert "airside" not in as_outsider.get(URL, {"by": by}).content.decode()
+        assert "two" not in as_outsider.get(f"{URL}download/", {"by": by}).content.decode()
+    told = _told(as_outsider)
+    assert {row["name"]: row["cores"] for row in told["rows"]} == {
+        "windy": whole["windy"],
+        "queries of other teams": whole["two"],
+    }
+    assert sum(row["cores"] for row in told["rows"]) == pytest.approx(told["total"]["cores"])
+
+
+def test_a_division_that_is_none_is_refused(as_teammate: Client, topology: Topology) -> None:
+    answer = as_teammate.get(URL, {"by": "colour"})
+    assert answer.status_code == 400
+    assert "colour" in answer.content.decode()
