@@ -48,6 +48,8 @@ def keys(name: str, other: str) -> dict[str, str]:
         "samples": protocol.samples_key(name),
         "check": protocol.check_key(name),
         "stream": stream_key(name),
+        # By a row's number: another one for every name.
+        "sample": protocol.sample_key(name, int.from_bytes(b"1" + other.encode("utf-8", "surrogatepass"))),
         "results": results_key(name, other),
         "dead": dead_letters_key(name, other),
         "appended results": appended_key(results_key(name, other)),
@@ -61,7 +63,7 @@ ONE_NAME = {"control", "events", "statistics", "samples", "check", "stream"}
 
 def test_no_key_function_is_left_out() -> None:
     functions = {one.removesuffix("_key") for one in vars(protocol) if one.endswith("_key")}
-    assert functions == ONE_NAME | {"results", "dead_letters", "appended"}
+    assert functions == ONE_NAME | {"results", "dead_letters", "appended", "sample"}
 
 
 @given(names, names, names, names)
