@@ -28,6 +28,7 @@ from backend.topologies.sight import WHOLE, Sight, sight_of
 from jobs.protocol import (
     BatchCompleted,
     DeadLetter,
+    EpochCompleted,
     JobFailed,
     QueryMetrics,
     StoreMetrics,
@@ -35,6 +36,7 @@ from jobs.protocol import (
     dead_letters_key,
     events_key,
     results_key,
+    statistics_key,
 )
 from optimizer.physical.graph import PhysicalGraph
 from tests.api.conftest import TWO_WAY
@@ -87,9 +89,26 @@ def mixed(streams: dict[str, Stream], team: Team, owner: User, outsider: User, b
             for name in ("hush", "own")
         },
     )
+    epoch = EpochCompleted(
+        run=run.pk,
+        at=at,
+        epoch=1,
+        plan_id=topology.plan.plan_id,
+        first_batch=1,
+        last_batch=1,
+        event_seconds=1.0,
+        accepted=dict.fromkeys(streams, 2),
+        edges={},
+        rules={},
+        held={one.id: 1 for one in graph.stores},
+        sent=2,
+        rates={},
+        q_error=None,
+    )
     failed = JobFailed(run=run.pk, at=at, error=text, detail=text)
-    for message in (batch, failed):
+    for message in (batch, epoch, failed):
         bus.xadd(events_key("shared"), {"message": message.model_dump_json()})
+    bus.xadd(statistics_key("shared"), {"message": epoch.model_dump_json()})
     for name in ("hush", "own"):
         bus.xadd(results_key("shared", name), {"json": f'{{"flight": "of {name}"}}', "batch": "1"}, id="1-1")
     letters = (
@@ -116,10 +135,11 @@ def test_a_shared_topology_shows_another_teams_query_as_an_anonymous_part(
             f"/api/topologies/shared/{part}"
             for part in (
                 *("", "graph/", "snapshot/", "history/", "costs/", "alternatives/", "impact/", "tasks/"),
-                "audit/",
+                *("snapshot/?epoch=1", "audit/"),
             )
         ),
         "/api/overview/",
+        "/api/costs/",
         "/api/runs/",
         f"/api/runs/{run.pk}/",
         "/api/forecasts/",
@@ -144,6 +164,9 @@ def test_a_shared_topology_shows_another_teams_query_as_an_anonymous_part(
     assert snapshot["batch"]["queries"].keys() == {"own", "queries of other teams"}, "it is there"
     assert snapshot["batch"]["queries"]["queries of other teams"]["results"] == 0, "and counts nothing"
     assert snapshot["history"][0]["results"] is None
+    then = as_outsider.get("/api/topologies/shared/snapshot/?epoch=1").json()
+    assert then["batch"] == snapshot["batch"], "of then no more is told than of now"
+    assert then["statistics"]["accepted"].keys() == {"departures", "weather"}
     assert sum(one["tuples"] for one in snapshot["batch"]["stores"].values()) > 1, "what it keeps is told"
     costs = as_outsider.get("/api/topologies/shared/costs/").json()
     assert costs["queries"].keys() == {"own", "queries of other teams"}

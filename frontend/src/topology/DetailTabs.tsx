@@ -63,7 +63,7 @@ const TABS = {
       colour={colour}
     />
   ),
-  Results: ({ queries, until }) => <ResultsTail queries={queries} until={until} />,
+  Results: (page) => <Results {...page} />,
   Batches: ({ snapshot, topology }) => (
     <BatchTimeline history={snapshot?.history ?? []} triggerMs={topology?.trigger_ms ?? null} />
   ),
@@ -119,6 +119,15 @@ export function tabOf(name: string | null): Tab {
   return NAMES.find((candidate) => candidate === name) ?? "Stores";
 }
 
+/** The newest results, or those of then, once it is known which these were. */
+function Results({ shown, queries, until }: Pick<Page, "shown" | "queries" | "until">): JSX.Element {
+  return shown.past !== null && until === null ? (
+    <p class="empty">Which results there were then is not known.</p>
+  ) : (
+    <ResultsTail queries={queries} until={until} />
+  );
+}
+
 /** Said of what tells its own times, and goes on, while the page shows a past moment. */
 function OfNow({ shown }: { readonly shown: ShownPlan }): JSX.Element | null {
   return shown.past === null ? null : <p class="muted">This goes on: it is of now.</p>;
@@ -147,7 +156,7 @@ export function DetailTabs({
       <Tabs label="Details" prefix="tab" names={NAMES} tab={tab} onTab={onTab}>
         {TABS[tab]({ ...props, plan, planGraph, graph, queries, snapshot, until })}
       </Tabs>
-      {tab === "Stores" && <ResultsTail queries={queries} until={until} />}
+      {tab === "Stores" && <Results shown={props.shown} queries={queries} until={until} />}
     </>
   );
 }
