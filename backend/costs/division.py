@@ -73,7 +73,7 @@ def divided(graph: PhysicalGraph, measured: Measured, named: Collection[str]) ->
     streams = {stream.name: Use() for stream in graph.sources}
     of_parts = Use()
     for part in sorted(origins.keys() & (measured.cores.keys() | measured.bytes.keys())):
-        needing = users.stores[part] if part in users.stores else users.of_rule(part)
+        needing = users.of(part)
         paying = frozenset[str]().union(*(payers[query] for query in needing))
         if not paying:
             continue

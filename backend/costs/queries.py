@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Literal
@@ -27,14 +28,13 @@ _PLANS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A query, a team or a stream, and its part of what is used."""
+class Payer:
+    """A query, a team or a stream."""
 
     name: str | None
     """None for queries of no team; `OTHERS` for all that the account does not read."""
-    use: Use
     topology: str | None = None
-    """Of a query."""
+    """Of a query, like all that follows."""
     query: int | None = None
     """Its id."""
     team: str | None = None
@@ -69,20 +69,11 @@ class Prices:
 class Costs:
     """What all topologies use that the account knows of."""
 
-    rows: tuple[Row, ...]
+    uses: tuple[tuple[Payer, Use], ...]
     """The largest first; together they are the total."""
     total: Use
     unmeasured: tuple[str, ...]
     """Topologies that run, and whose first whole epoch has not ended yet."""
-
-
-@dataclass(slots=True)
-class _Gathered:
-    uses: dict[Row, Use] = field(default_factory=dict)
-    """By row without its use."""
-
-    def add(self, row: Row, use: Use) -> None:
-        self.uses[row] = self.uses.get(row, Use()) + use
 
 
 def prices() -> Prices:
@@ -98,54 +89,47 @@ def costs(account: User | AnonymousUser, by: By) -> Costs:
     """
     records = list(topologies(account))
     sights, deployed = sights_of(account, records), _deployed(records)
-    gathered, total, unmeasured = _Gathered(), Use(), []
+    uses: defaultdict[Payer, Use] = defaultdict(Use)
+    total, unmeasured = Use(), []
     for record in records:
-        state = live_state(record)
-        if state.ended:
-            continue
-        own = deployed.get(record.pk, {})
-        if not own:
-            # Its last query has just left: it is about to stop.
+        state, own = live_state(record), deployed.get(record.pk, {})
+        # What has lost its last query is about to stop.
+        if state.ended or not own:
             continue
         found = _divided(state, own.keys())
         if found is None:
             unmeasured.append(record.name)
             continue
         total += found.total
-        sight = sights[record.pk]
-        if by == "stream":
-            _add_streams(gathered, found, sight)
-        else:
-            _add_queries(gathered, found, sight, own, by)
-    rows = [replace(row, use=use) for row, use in gathered.uses.items()]
-    rows.sort(key=lambda row: (-row.use.cores, -row.use.bytes, row.name or ""))
-    return Costs(tuple(rows), total, tuple(unmeasured))
+        for payer, use in _payments(found, sights[record.pk], own, by):
+            uses[payer] += use
+    largest = sorted(uses.items(), key=lambda one: (-one[1].cores, -one[1].bytes, one[0].name or ""))
+    return Costs(tuple(largest), total, tuple(unmeasured))
 
 
-def _add_streams(gathered: _Gathered, found: Division, sight: Sight) -> None:
-    for name, use in found.streams.items():
-        gathered.add(Row(name if sight.reads_stream(name) else OTHERS, Use()), use)
-
-
-def _add_queries(gathered: _Gathered, found: Division, sight: Sight, own: Mapping[str, Row], by: By) -> None:
+def _payments(found: Division, sight: Sight, own: Mapping[str, Payer], by: By) -> Iterator[tuple[Payer, Use]]:
+    """Who pays what of a topology, as far as it may be told."""
+    if by == "stream":
+        for name, use in found.streams.items():
+            yield Payer(name if sight.reads_stream(name) else OTHERS), use
+        return
     for name, use in found.queries.items():
-        if not sight.reads(name):
-            gathered.add(Row(OTHERS, Use()), use)
-        elif by == "query":
-            gathered.add(own[name], use)
+        query = own[name] if sight.reads(name) else None
+        if query is None:
+            yield Payer(OTHERS), use
         else:
-            gathered.add(Row(own[name].team, Use()), use)
+            yield query if by == "query" else Payer(query.team), use
 
 
-def _deployed(records: Iterable[Topology]) -> dict[int, dict[str, Row]]:
-    """By topology and name the rows of its queries, which use nothing yet."""
-    found: dict[int, dict[str, Row]] = {}
+def _deployed(records: Iterable[Topology]) -> dict[int, dict[str, Payer]]:
+    """Queries by topology and name."""
+    found: dict[int, dict[str, Payer]] = {}
     rows = TopologyQuery.objects.filter(topology__in=[record.pk for record in records]).values_list(
         *("topology", "topology__name", "query", "query__name"),
         *("query__team__name", "query__owner__username"),
     )
     for key, topology, query, name, team, owner in rows:
-        found.setdefault(key, {})[name] = Row(name, Use(), topology, query, team, owner)
+        found.setdefault(key, {})[name] = Payer(name, topology, query, team, owner)
     return found
 
 

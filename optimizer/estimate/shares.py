@@ -82,5 +82,4 @@ def _parts(
 ) -> Iterable[tuple[float, frozenset[str]]]:
     """The cost of everything that can be shared, with the queries that need it."""
     yield from ((cost, users.streams[name]) for name, cost in streams.items())
-    for name, cost in elements.items():
-        yield cost, users.stores[name] if name in users.stores else users.of_rule(name)
+    yield from ((cost, users.of(name)) for name, cost in elements.items())

@@ -35,6 +35,10 @@ class Users:
         """Of a source or probe rule."""
         return self.probes[rule] if rule in self.probes else self.sources[rule]
 
+    def of(self, part: str) -> frozenset[str]:
+        """Of a store, or of a rule that receives tuples."""
+        return self.stores[part] if part in self.stores else self.of_rule(part)
+
 
 def users_of(graph: PhysicalGraph) -> Users:
     """The names of the queries that need each store, probe and source of a plan."""

@@ -15,7 +15,7 @@ from backend.costs.api.serializers import (
     CostTableRequestSerializer,
     CostTableSerializer,
     costs_document,
-    row_document,
+    row_documents,
 )
 from backend.costs.queries import costs, prices
 from backend.http.documents import checked
@@ -50,8 +50,7 @@ class CostsDownload(APIView):
         writer = csv.writer(written)
         columns = (*(_OF_QUERY if by == "query" else ()), *_OF_ALL)
         writer.writerow([by, *columns[:-1], as_text(f"{asked.currency} a month")])
-        for row in found.rows:
-            document = row_document(row, asked)
-            writer.writerow([as_text(document[column]) for column in ("name", *columns)])
+        for row in row_documents(found, asked):
+            writer.writerow([as_text(row[column]) for column in ("name", *columns)])
         named = {"Content-Disposition": f'attachment; filename="costs-by-{by}.csv"'}
         return HttpResponse(written.getvalue(), content_type="text/csv; charset=utf-8", headers=named)

@@ -791,9 +791,26 @@ export interface components {
              */
             gb_hour: number | null;
             rows: components["schemas"]["CostRow"][];
-            total: components["schemas"]["CostRow"];
+            total: components["schemas"]["CostUse"];
             /** @description topologies that run and have not measured an epoch yet */
             unmeasured: string[];
+        };
+        CostUse: {
+            /**
+             * Format: double
+             * @description of stores
+             */
+            bytes: number;
+            /**
+             * Format: double
+             * @description processor seconds per second
+             */
+            cores: number;
+            /**
+             * Format: double
+             * @description in `currency`; null without a price
+             */
+            month: number | null;
         };
         /**
          * @description A plan's cost by part and by query.

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { CostTable } from "../api/documents";
 import { answered, client } from "../api/request";
-import { bytes, coresText, percent, plural } from "../format/quantities";
+import { bytes, coresText, percent } from "../format/quantities";
 import { Fact } from "../ui/Fact";
 import { Loading } from "../ui/Loading";
 import { ProblemLine } from "../ui/ProblemLine";
@@ -66,9 +66,7 @@ function Shown({ by, table, problem }: ShownProps): JSX.Element {
       <ProblemLine text={problem} />
       {unmeasured.length > 0 && (
         <p class="muted" role="status">
-          {unmeasured.join(", ")} {unmeasured.length === 1 ? "has" : "have"} not measured an epoch yet, and{" "}
-          {unmeasured.length === 1 ? "is" : "are"} not counted: {plural(16, "batch", "batches")} after the
-          start it is known.
+          Not counted yet: {unmeasured.join(", ")}. What a job takes is known after its second epoch.
         </p>
       )}
       {table.rows.length === 0 ? (

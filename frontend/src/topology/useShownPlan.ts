@@ -75,13 +75,11 @@ export function useShownPlan(
   const pastSnapshot = usePastSnapshot(name, epoch);
   const then = pastSnapshot.value?.plan_id === past ? pastSnapshot.value : null;
   const isPast = past !== null;
-  const stillOrLive = isPast ? around : live.snapshot;
   const moment = useMemo(
     (): Live =>
-      isPast && stillOrLive !== null
-        ? { ...live, recent: [], snapshot: then ?? unknownThen(stillOrLive) }
-        : live,
-    [isPast, isPast ? null : live, stillOrLive, then],
+      isPast && around !== null ? { ...live, recent: [], snapshot: then ?? unknownThen(around) } : live,
+    // What comes meanwhile changes nothing of then.
+    [isPast, isPast ? null : live, around, then],
   );
   // What a plan that does not run would measure is unknown, not what runs instead.
   const seen = useMemo(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -19,22 +18,13 @@ from backend.catalog.models import Query
 from backend.deployments.actions import deploy_query
 from backend.planning import revisions
 from backend.topologies.models import Topology
-from jobs.protocol import (
-    BatchCompleted,
-    CoreUse,
-    EpochCompleted,
-    JobStopped,
-    QueryMetrics,
-    StoreMetrics,
-    events_key,
-)
+from jobs.protocol import CoreUse, JobStopped, StoreMetrics, events_key
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.physical.rules import received_on
+from optimizer.physical.rules import StoreRule, received_on
 from tests.api.conftest import TWO_WAY
+from tests.api.history.told import RUNS, after, batch, epoch, say
 
 URL = "/api/costs/"
-RUN = "0193f5a1c0de0001"
-AT = datetime(2026, 11, 26, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -56,47 +46,24 @@ def _tell(bus: redis.Redis, topology: Topology, processes: float | None = 2.0) -
     """A batch, and an epoch in which every part took 10 millicores."""
     assert topology.plan is not None
     graph = PhysicalGraph.from_json(topology.plan.graph)
-    parts = [one.id for one in graph.stores] + [one.id for one in graph.rules if received_on(one)]
+    parts = [one.id for one in graph.stores] + [
+        one.id for one in graph.rules if received_on(one) and not isinstance(one, StoreRule)
+    ]
     plan_id = topology.plan.plan_id
-    batch = BatchCompleted(
-        run=RUN,
-        at=AT,
-        batch=15,
-        epoch=0,
-        plan_id=plan_id,
-        seconds=0.1,
-        tuples_in=1,
-        backlog=0,
-        level_seconds=[],
-        streams={},
-        stores={one.id: StoreMetrics(tuples=10, bytes=1000, per_task=[10]) for one in graph.stores},
-        edges={},
-        queries={
-            name: QueryMetrics(results=1, latency_ms_p50=None, latency_ms_p99=None, complete_since=None)
-            for name in ("windy", "two")
-        },
+    told = batch(0, 15).model_copy(
+        update={
+            "plan_id": plan_id,
+            "stores": {one.id: StoreMetrics(tuples=10, bytes=1000, per_task=[10]) for one in graph.stores},
+        }
     )
-    epoch = EpochCompleted(
-        run=RUN,
-        at=AT,
-        epoch=0,
-        plan_id=plan_id,
-        first_batch=0,
-        last_batch=15,
-        event_seconds=1.0,
-        accepted={},
-        edges={},
-        rules={},
-        held={},
-        sent=0,
-        rates={},
-        cores={part: CoreUse(estimated=None, measured=0.01) for part in parts},
-        total_cores=CoreUse(estimated=None, measured=1.0),
-        process_cores=processes,
-        q_error=None,
+    whole = epoch(1, 0, 1.0).model_copy(
+        update={
+            "plan_id": plan_id,
+            "cores": {part: CoreUse(estimated=None, measured=0.01) for part in parts},
+            "process_cores": processes,
+        }
     )
-    for event in (batch, epoch):
-        bus.xadd(events_key("flights"), {"message": event.model_dump_json()})
+    say(bus, told, whole)
     return graph
 
 
@@ -158,34 +125,14 @@ def test_what_has_not_measured_an_epoch_is_named(
     _tell(bus, topology)
     bus.xtrim(events_key("flights"), maxlen=0, approximate=False)
     assert _told(as_teammate)["rows"] == []
-    bus.xadd(
-        events_key("flights"),
-        {
-            "message": BatchCompleted(
-                run=RUN,
-                at=AT,
-                batch=0,
-                epoch=0,
-                plan_id="flights.1",
-                seconds=0.1,
-                tuples_in=1,
-                backlog=0,
-                level_seconds=[],
-                streams={},
-                stores={},
-                edges={},
-                queries={},
-            ).model_dump_json()
-        },
-    )
+    say(bus, batch(0, 0))
     told = _told(as_teammate)
     assert (told["rows"], told["unmeasured"], told["total"]["cores"]) == ([], ["flights"], 0)
 
 
 def test_what_has_stopped_costs_nothing(as_teammate: Client, topology: Topology, bus: redis.Redis) -> None:
     _tell(bus, topology)
-    stopped = JobStopped(run=RUN, at=AT, reason="stopped")
-    bus.xadd(events_key("flights"), {"message": stopped.model_dump_json()})
+    say(bus, JobStopped(run=RUNS[0], at=after(2), reason="stopped"))
     told = _told(as_teammate)
     assert (told["rows"], told["unmeasured"]) == ([], [])
 

@@ -10,12 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.costs.division import Measured, Use, divided
+from optimizer.algebra.types import ColumnType
+from optimizer.logical.catalog import Catalog
+from optimizer.logical.stream import Stream
 from optimizer.physical.graph import PhysicalGraph
-from optimizer.physical.rules import ProbeRule, received_on
+from optimizer.physical.rules import ProbeRule, StoreRule, received_on
 from optimizer.physical.usage import users_of
 from optimizer.planner.plan import plan
 from optimizer.statistics import statistics_of_workload
-from optimizer.workload import load_workload
+from optimizer.workload import load_workload, parse_queries
 
 DEMO = Path(__file__).resolve().parents[3] / "backend" / "demo"
 
@@ -29,7 +32,15 @@ def _graph(*names: str) -> PhysicalGraph:
 
 GRAPH = _graph()
 NAMES = frozenset(query.name for query in GRAPH.queries)
-PARTS = [store.id for store in GRAPH.stores] + [rule.id for rule in GRAPH.rules if received_on(rule)]
+
+
+def _parts(graph: PhysicalGraph) -> list[str]:
+    """What is measured of a plan: its stores, and the rules that receive tuples and store none."""
+    receiving = [rule.id for rule in graph.rules if received_on(rule) and not isinstance(rule, StoreRule)]
+    return [store.id for store in graph.stores] + receiving
+
+
+PARTS = _parts(GRAPH)
 STORES = [store.id for store in GRAPH.stores]
 
 
@@ -56,11 +67,9 @@ def test_it_is_the_shapley_value() -> None:
     names = ("late_in_late_out", "late_with_gusts", "made_up_in_wind", "diverging_wind")
     graph = _graph(*names)
     users = users_of(graph)
-    parts = [store.id for store in graph.stores] + [
-        rule.id for rule in graph.rules if isinstance(rule, ProbeRule)
-    ]
+    parts = _parts(graph)
     cores = {part: 0.1 + 0.01 * place for place, part in enumerate(parts)}
-    needed = {part: users.stores.get(part) or users.of_rule(part) for part in parts}
+    needed = {part: users.of(part) for part in parts}
     rest = 0.5
 
     def costs(present: frozenset[str]) -> float:
@@ -81,8 +90,8 @@ def test_it_is_the_shapley_value() -> None:
 
 def test_nobody_pays_for_what_others_alone_need() -> None:
     users = users_of(GRAPH)
-    part = next(one for one in PARTS if len(users.stores.get(one) or users.of_rule(one)) == 1)
-    (owner,) = users.stores.get(part) or users.of_rule(part)
+    part = next(one for one in PARTS if len(users.of(one)) == 1)
+    (owner,) = users.of(part)
     found = divided(GRAPH, Measured({part: 1.0}, 1.0, {}), NAMES)
 
     assert found.queries[owner].cores == 1.0
@@ -106,9 +115,27 @@ def test_what_the_plan_has_not_belongs_to_all() -> None:
     assert {round(use.bytes * 3) for use in found.streams.values()} == {90}
 
 
-def test_what_a_query_only_reads_is_paid_by_it() -> None:
-    """The queries that the others are made of are no one's by name."""
-    some = frozenset(sorted(NAMES)[:2])
-    found = divided(GRAPH, Measured({}, 1.0, {}), some)
+def test_queries_pay_for_the_results_that_only_they_read() -> None:
+    """A subquery that two queries have is a query of the plan that nobody knows by name."""
+    columns = (("at", ColumnType.TIMESTAMP), ("k", ColumnType.INT))
+    catalog = Catalog.of(Stream(name, columns, "at", tuples_per_second=5.0) for name in "ab")
+    counted = "SELECT TUMBLE(at, INTERVAL 10 SECONDS) AS begins, k, COUNT(*) AS n FROM a GROUP BY 1, 2"
+    texts = {
+        "one": f"SELECT b.k, s.n FROM b [RANGE 20 SECONDS] JOIN ({counted}) [RANGE 10 SECONDS] AS s "
+        "ON b.k = s.k",
+        "two": f"WITH r AS ({counted}) SELECT TUMBLE(r.begins, INTERVAL 1 MINUTE) AS t, SUM(r.n) AS n "
+        "FROM r GROUP BY 1",
+    }
+    graph = plan(list(parse_queries(texts, catalog).values()), catalog).graph
+    (inner,) = (stream.name for stream in graph.derived)
+    users = users_of(graph)
+    of_inner = [part for part in _parts(graph) if users.of(part) == {inner}]
+    found = divided(graph, Measured(dict.fromkeys(of_inner, 1.0), float(len(of_inner)), {}), texts.keys())
 
-    assert found.queries == {name: Use(0.5, 0.0) for name in some}
+    assert of_inner, "something is for the subquery alone"
+    assert {name: use.cores for name, use in found.queries.items()} == {
+        "one": pytest.approx(len(of_inner) / 2),
+        "two": pytest.approx(len(of_inner) / 2),
+    }
+    assert set(found.streams) == {"a", "b"}
+    assert found.streams["a"].cores == pytest.approx(len(of_inner)), "it counts tuples of a"

@@ -28,6 +28,15 @@ export function ShownPlanNotice({ shown, epochs }: Props): JSX.Element {
   );
 }
 
+function numbersText({ epoch, epochProblem, moment }: ShownPlan): string {
+  if (epoch === null) return "No epoch of it is kept, so its rates are unknown.";
+  if (epochProblem !== null) return epochProblem;
+  const known = moment.snapshot?.statistics?.epoch ?? null;
+  return known === null
+    ? "Its numbers are on their way."
+    : `All numbers are those of epoch ${known}, and stand still.`;
+}
+
 function PastPlan({ past, shown, epochs }: Props & { readonly past: string }): JSX.Element {
   const row = epochs.find((candidate) => candidate.planId === past);
   const runs = past === shown.runningId;
@@ -36,9 +45,7 @@ function PastPlan({ past, shown, epochs }: Props & { readonly past: string }): J
       <strong>{runs ? "The running plan, earlier" : `Past plan ${past}`}</strong>
       {row === undefined ? "" : `: from batch ${row.batch} on, epoch ${row.epoch}, ${row.cause}`}.{" "}
       {runs ? "" : "It is not running now. "}
-      {shown.epoch === null
-        ? "No epoch of it is kept, so its rates are unknown. "
-        : (shown.epochProblem ?? `All numbers are those of epoch ${shown.epoch}, and stand still. `)}
+      {numbersText(shown)}{" "}
       <Button small onClick={() => shown.showPast(null)}>
         Back to now
       </Button>
