@@ -32,6 +32,22 @@ def test_a_topology_stands_in_one_row_that_leads_to_it(page: Page) -> None:
     expect(page.get_by_role("heading", name="River")).to_be_visible(timeout=SLOW_MS)
 
 
+def test_the_river_follows_the_width_of_the_page(page: Page) -> None:
+    """It moves into its new form, on a page where nothing else moves."""
+    page.emulate_media(reduced_motion="no-preference")
+    page.goto("/")
+    river = page.locator("svg.river").first
+    expect(river.locator("path").first).to_be_visible(timeout=SLOW_MS)
+    before = river.bounding_box()
+    page.set_viewport_size({"width": 800, "height": 900})
+    assert before is not None
+    page.wait_for_function(
+        "([picture, width]) => picture.getBoundingClientRect().width < width",
+        arg=[river.element_handle(), before["width"]],
+    )
+    expect(river.locator("path").first).to_be_visible()
+
+
 def test_what_is_wrong_leads_to_where_it_is_told(page: Page) -> None:
     """A stopped topology is told of in a line, and no more once it runs again."""
     wait_for_results(page)

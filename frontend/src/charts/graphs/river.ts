@@ -3,6 +3,7 @@ import { select } from "d3";
 import type { StreamColour } from "../../colour/streams";
 import type { PlacedLink, PlacedNode, PlacedRiver } from "../../plan/river/layout";
 import { type Chart, motionMs, writeText } from "../chart";
+import { motion } from "../motion";
 
 export interface RiverData {
   readonly placed: PlacedRiver;
@@ -90,8 +91,7 @@ export function createRiver(element: HTMLElement): Chart<RiverData> {
           return path;
         },
         (known) => known,
-        (gone) =>
-          still ? gone.remove() : gone.transition().duration(motionMs()).attr("stroke-width", 0).remove(),
+        (gone) => (still ? gone.remove() : gone.transition(motion()).attr("stroke-width", 0).remove()),
       )
       .classed("dimmed", ({ link }) => lit !== null && !lit.has(link.key))
       .attr("stroke", ({ link }) => shareColour(link.queries.size, data.most));
@@ -100,8 +100,7 @@ export function createRiver(element: HTMLElement): Chart<RiverData> {
     if (still) drawnLinks.attr("d", ({ path }) => path).attr("stroke-width", stroke);
     else
       drawnLinks
-        .transition()
-        .duration(motionMs())
+        .transition(motion())
         .attr("d", ({ path }) => path)
         .attr("stroke-width", stroke);
 
@@ -160,7 +159,7 @@ export function createRiver(element: HTMLElement): Chart<RiverData> {
     writeText(texts, drawnLabel);
     const place = ({ x, y }: PlacedNode): string => `translate(${x},${y})`;
     if (still) drawn.attr("transform", place);
-    else drawn.transition().duration(motionMs()).attr("transform", place);
+    else drawn.transition(motion()).attr("transform", place);
   };
 
   return {
