@@ -2,7 +2,8 @@
 
 Django, Spark and a browser in one process would get into each other's way, and one suite's crash
 must not hide the others. A suite by itself writes as it goes; of several each writes once it has ended,
-and every two minutes a line says how far they are. Ends with one line per suite, and with 1 if any failed.
+and every two minutes a line says how far they are. Ends with one line per suite, what failed in it below,
+and with 1 if any failed.
 
 What fails of the suites that watch running processes is tried once more, alone: on a machine with other
 work a process may die, or a page be slow, for reasons that are not ours. The last lines say so, since a
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -65,6 +67,10 @@ _WATCHING = ("api", "runtime", "browser", "load")
 _TESTS_FAILED = 1
 """Of pytest's exit codes the one that says that all tests ran, and some failed."""
 _NEWS_S = 120
+_FAILED = re.compile(r"^ *(?:FAILED|ERROR|FAIL) +(\S*\.(?:py|ts)(?:.*(?= - )|.*))")
+_TITLE = re.compile(r"^_{2,} (?:ERROR at \w+ of )?(.+?) _{2,}$")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_LINE = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +79,16 @@ class _Ended:
     code: int
     tries: int
     took_s: float
+    failed: tuple[str, ...] = ()
+    """What pytest and vitest say of each that failed at any try, a line each."""
 
     @property
     def line(self) -> str:
         verdict = "passed" if self.tries == 1 else "passed, second try"
         if self.code:
             verdict = f"FAILED (exit code {self.code})"
-        return f"{self.name:<10} {verdict:<22} {self.took_s:6.0f} s\n"
+        told = "".join(f"    {line}\n" for line in self.failed)
+        return f"{self.name:<10} {verdict:<22} {self.took_s:6.0f} s\n{told}"
 
 
 def main() -> int:
@@ -140,11 +149,30 @@ def _run(name: str, command: list[str], output: IO[str] | None) -> _Ended:
     if code == _TESTS_FAILED and name in _WATCHING:
         tries = 2
         code = _exit_code([*command, "-v", "--last-failed", "--last-failed-no-failures=none"], output)
-    return _Ended(name, code, tries, time.monotonic() - began)
+    return _Ended(name, code, tries, time.monotonic() - began, _failed(output))
 
 
 def _exit_code(command: Sequence[str], output: IO[str] | None) -> int:
     return subprocess.run(command, cwd=_ROOT, check=False, stdout=output, stderr=subprocess.STDOUT).returncode
+
+
+def _failed(output: IO[str] | None) -> tuple[str, ...]:
+    """Which tests failed, with the first line of why: pytest's own summary cuts it to eighty characters."""
+    if output is None:
+        return ()
+    failed: dict[str, None] = {}
+    reasons: dict[str, str] = {}
+    title = ""
+    for coloured in Path(output.name).read_text(errors="replace").splitlines():
+        line = _COLOUR.sub("", coloured)
+        if found := _TITLE.match(line):
+            title = found[1]
+        elif line.startswith("E  "):
+            reasons.setdefault(title, line[1:].strip())
+        elif found := _FAILED.match(line):
+            why = reasons.get(found[1].partition("::")[2].replace("::", "."), "")
+            failed[f"{found[1]} {why}"[:_LINE].rstrip()] = None
+    return tuple(failed)
 
 
 def _last_line(output: Path) -> str:

@@ -256,8 +256,9 @@ def test_every_control_of_the_other_pages_keeps_its_element(fire: tuple[Page, Up
             note_all(page)
         first.wait_for_timeout(PERIOD_MS)
         for page in pages:
-            # On a busy machine the first answer may take longer than that.
-            page.wait_for_function(f"() => ({NOTE})() > 0")
+            # On a busy machine the first answer may take longer than that. Pages behind others are not
+            # painted, so that what waits for the next picture of one waits for ever.
+            page.wait_for_function(f"() => ({NOTE})() > 0", polling=200)
         first.wait_for_timeout(PERIOD_MS)
         for page, address in zip(pages, some, strict=True):
             assert lost(page) == [], address

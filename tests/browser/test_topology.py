@@ -164,6 +164,7 @@ def test_while_an_epoch_is_looked_back_at_every_number_stands_still(page: Page) 
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     results = page.get_by_role("region", name="Results", exact=True)
     expect(results).to_contain_text(f"Results until batch {snapshot['batch']['batch']}")
+    expect(results.locator("table, p.empty").first).to_be_visible(timeout=SLOW_MS)
     shown = _numbers_of(page)
     assert re.search(r"\d", shown)
     page.wait_for_function(

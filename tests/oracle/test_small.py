@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import random
-
 import polars as pl
 import pytest
 
+from tests.fresh import fresh_seed
 from tests.oracle.small.campaign import campaign
 from tests.oracle.small.case import Compared, Failure, case_of, judge, usable
 from tests.oracle.small.execution import Topology
@@ -32,7 +31,7 @@ def test_versions_are_looked_up_in_plans_with_slices(seed: int) -> None:
 
 
 def test_fresh_seeds_equal_duckdb(capsys: pytest.CaptureFixture[str]) -> None:
-    seed = random.SystemRandom().randrange(10**9)
+    seed = fresh_seed("oracle", 10**9)
     code = campaign(seed, FRESH)
     told = capsys.readouterr().out
     assert code == 0, f"python -m tests.oracle --in-process --seed {seed} --count {FRESH}\n{told}"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.fresh import fresh_seed
 from tests.simulation.campaign import Failed, Simulator, simulator
 from tests.simulation.sabotage import DEFECTS, search
 from tests.simulation.schedule import SCHEDULE, schedule_of
 from tests.simulation.world import Outcome
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("*.json"))
-FIRST = random.SystemRandom().randrange(1_000, 1_000_000) * 1000
+FIRST = (1_000 + fresh_seed("simulation", 999_000)) * 1000
 """Of the schedules that this run tries; those of one thousand share their plans."""
 
 
