@@ -14,7 +14,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 
 def fresh_seed(purpose: str, below: int) -> int:
-    """The first seed to try: of the committed files, or by chance where there is no repository.
+    """The first seed to try: of the committed files, by chance where git knows of none.
 
     >>> fresh_seed("documents", 100) in range(100)
     True
@@ -24,8 +24,9 @@ def fresh_seed(purpose: str, below: int) -> int:
         below: How many seeds there are to choose among.
     """
     asked = ["git", "rev-parse", "HEAD^{tree}"]
-    tree = subprocess.run(asked, cwd=_ROOT, capture_output=True, text=True, check=False)
-    if tree.returncode:
+    try:
+        tree = subprocess.run(asked, cwd=_ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
         return random.SystemRandom().randrange(below)
-    digest = hashlib.sha256(f"{purpose} {tree.stdout.strip()}".encode()).digest()
+    digest = hashlib.sha256(f"{purpose} {tree}".encode()).digest()
     return int.from_bytes(digest[:8], "big") % below

@@ -16,11 +16,11 @@ SLOWER = 6
 PRESSED_MS = 90
 """From the button going down to its coming up: what happens in between must not lose the tap."""
 
-NOTE = """() => {
-  const wanted = "button, a[href], input, select, textarea, summary, [role=tab], svg [tabindex]";
-  window.noted = [...document.querySelectorAll("main")[0].querySelectorAll(wanted)];
+CONTROLS = "button, a[href], input, select, textarea, summary, [role=tab], svg [tabindex]"
+NOTE = f"""() => {{
+  window.noted = [...document.querySelectorAll("main")[0].querySelectorAll("{CONTROLS}")];
   return window.noted.length;
-}"""
+}}"""
 LOST = """() => window.noted.filter((one) => !one.isConnected).map((one) => one.outerHTML.slice(0, 160))"""
 
 

@@ -39,8 +39,8 @@ def test_the_river_follows_the_width_of_the_page(page: Page) -> None:
     river = page.locator("svg.river").first
     expect(river.locator("path").first).to_be_visible(timeout=SLOW_MS)
     before = river.bounding_box()
-    page.set_viewport_size({"width": 800, "height": 900})
     assert before is not None
+    page.set_viewport_size({"width": 800, "height": 900})
     page.wait_for_function(
         "([picture, width]) => picture.getBoundingClientRect().width < width",
         arg=[river.element_handle(), before["width"]],
