@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.bench.pages.site import NAME, Site, site, small_graph
 from tests.browser.conftest import PATIENCE_MS
@@ -264,3 +264,20 @@ def test_every_control_of_the_other_pages_keeps_its_element(fire: tuple[Page, Up
             assert lost(page) == [], address
         for page in pages[1:]:
             page.close()
+
+
+def test_a_page_shows_answers_that_come_slower_than_it_asks(fire: tuple[Page, Updates]) -> None:
+    page, _ = fire
+    asked = 0
+
+    def slowly(route: Route) -> None:
+        nonlocal asked
+        asked += 1
+        page.wait_for_timeout(PERIOD_MS)
+        route.continue_()
+
+    page.route("**/api/overview/", slowly)
+    page.goto("/")
+    expect(page.get_by_role("link", name=NAME, exact=True).first).to_be_visible()
+    assert asked < 3, "the next question did not wait for the answer"
+    page.unroute_all(behavior="ignoreErrors")

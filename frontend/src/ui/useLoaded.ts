@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { explainError } from "../api/request";
+import { type Repeated, repeated } from "./repeated";
 
 export interface Loaded<T> {
   /** Null until the first answer. */
@@ -9,7 +10,7 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** Load once, and again every `everyMs` while the page is visible. Slow answers never overtake newer ones. */
+/** Load once, and again every `everyMs` while the page is visible; not while an answer is waited for. */
 export function useLoaded<T>(
   load: () => Promise<T>,
   everyMs: number | null = null,
@@ -17,33 +18,31 @@ export function useLoaded<T>(
 ): Loaded<T> {
   const [value, setValue] = useState<T | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const newest = useRef(0);
   const current = useRef(load);
   current.current = load;
-  const reload = useCallback(() => {
-    newest.current += 1;
-    const mine = newest.current;
-    current.current().then(
+  const question = useRef<Repeated | null>(null);
+  const reload = useCallback(() => question.current?.ask(), []);
+  useEffect(() => {
+    setValue(null);
+    const asked = repeated(
+      () => current.current(),
       (answer) => {
-        if (mine !== newest.current) return;
         setValue(() => answer);
         setProblem(null);
       },
-      (error: unknown) => {
-        if (mine === newest.current) setProblem(explainError(error));
-      },
+      (error) => setProblem(explainError(error)),
     );
-  }, []);
-  useEffect(() => {
-    setValue(null);
-    reload();
-    if (everyMs === null) return undefined;
-    const timer = setInterval(() => {
-      if (!document.hidden) reload();
-    }, everyMs);
+    question.current = asked;
+    asked.ask();
+    const timer =
+      everyMs === null
+        ? null
+        : setInterval(() => {
+            if (!document.hidden) asked.again();
+          }, everyMs);
     return () => {
-      newest.current += 1;
-      clearInterval(timer);
+      asked.end();
+      if (timer !== null) clearInterval(timer);
     };
   }, [everyMs, key]);
   return { value, problem, reload };
