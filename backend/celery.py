@@ -11,6 +11,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.settings")
 app = Celery("millrace")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(
-    ["backend.runs", "backend.alerts", "backend.oracle", "backend.forecasts", "backend.history"]
+    [
+        "backend.runs",
+        "backend.alerts",
+        "backend.oracle",
+        "backend.forecasts",
+        "backend.history",
+        "backend.budgets",
+    ]
 )
 app.conf.imports = ("backend.observation.worker",)

@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "backend.applied",
     "backend.forecasts",
     "backend.history",
+    "backend.budgets",
     "backend.demo",
 ]
 
@@ -300,6 +301,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "oracle.check_all",
         "schedule": 5.0,
         "options": {"expires": 5.0},
+    },
+    "budgets": {
+        "task": "budgets.take_in",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
     },
     "forecasts": {
         "task": "forecasts.judge",

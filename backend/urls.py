@@ -73,6 +73,7 @@ urlpatterns = [
     path("api/", include("backend.forecasts.api.urls")),
     path("api/", include("backend.history.api.urls")),
     path("api/", include("backend.costs.api.urls")),
+    path("api/", include("backend.budgets.api.urls")),
     path("api/", include("backend.overview.api.urls")),
     path("api/", include("backend.workloads.api.urls")),
 ]

@@ -38,6 +38,7 @@ class RuleSpec:
     letters_per_minute: int | None
     latency_ms: int | None
     state_mb: int | None
+    cores: float | None
     enabled: bool
     team: str | None
 
@@ -115,7 +116,7 @@ def _write(account: User, rule: AlertRule, spec: RuleSpec) -> None:
     rule.on_failed = spec.on_failed
     rule.lag_seconds, rule.stuck_seconds = spec.lag_seconds, spec.stuck_seconds
     rule.letters_per_minute = spec.letters_per_minute
-    rule.latency_ms, rule.state_mb = spec.latency_ms, spec.state_mb
+    rule.latency_ms, rule.state_mb, rule.cores = spec.latency_ms, spec.state_mb, spec.cores
     rule.enabled = spec.enabled
     with transaction.atomic():
         rule.save()

@@ -34,6 +34,10 @@ class Observed:
     """Of 99 of 100 results of the last minute, by query."""
     state_bytes: int = 0
     """That its stores hold."""
+    cores: float | None = None
+    """That its job used over the newest epoch; None before there is one."""
+    budgets: Mapping[str, str] = field(default_factory=dict)
+    """Teams with queries in it that have spent most of their month's budget, and how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class Limits:
     letters_per_minute: int | None = None
     latency_ms: int | None = None
     state_mb: int | None = None
+    cores: float | None = None
 
 
 def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tuple[str, str]]:
@@ -53,8 +58,8 @@ def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tu
     stream, so that it means the same for live streams and for history that is replayed. Stores keep
     so much more than their windows. What a stream's own lateness allows is no lag. `stuck` is wall clock:
     a tuple has waited for so long and no batch was committed since. Of a topology that shall not run
-    only failures and answers are told. `suspended` and `differs` go to whoever asked for failures: answers
-    fail to come or are wrong.
+    only failures and answers are told. `suspended`, `differs` and `budget` go to whoever asked for failures:
+    answers fail to come or are wrong, or soon will.
     """
     found = []
     if limits.on_failed and observed.error is not None:
@@ -63,6 +68,8 @@ def conditions(observed: Observed, limits: Limits, now: datetime) -> Sequence[tu
         found.append(("suspended", _listed(observed.suspended)))
     if limits.on_failed and observed.differing:
         found.append(("differs", _listed(observed.differing)))
+    if limits.on_failed and observed.budgets:
+        found.append(("budget", _listed(observed.budgets)))
     if not observed.wanted:
         return found
     behind = _lag(observed.streams)
@@ -88,6 +95,8 @@ def _amounts(observed: Observed, limits: Limits) -> Iterator[tuple[str, str]]:
             yield "latency", f"one in 100 results of {query} takes {slowest:,.0f} ms or more"
     if limits.state_mb is not None and observed.state_bytes > limits.state_mb * _MB:
         yield "state", f"its stores hold {observed.state_bytes / _MB:,.0f} MB"
+    if limits.cores is not None and observed.cores is not None and observed.cores > limits.cores:
+        yield "cores", f"its job uses {observed.cores:.2f} cores"
 
 
 def _lag(streams: dict[str, StreamMetrics]) -> tuple[str, timedelta] | None:
@@ -99,4 +108,4 @@ def _lag(streams: dict[str, StreamMetrics]) -> tuple[str, timedelta] | None:
 
 
 def _listed(reasons: Mapping[str, str]) -> str:
-    return "; ".join(f"{query}: {why}" for query, why in sorted(reasons.items()))
+    return "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))

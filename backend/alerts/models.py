@@ -22,6 +22,8 @@ class Kind(models.TextChoices):
     LETTERS = "letters", "letters"
     LATENCY = "latency", "latency"
     STATE = "state", "state"
+    CORES = "cores", "cores"
+    BUDGET = "budget", "budget"
     TEST = "test", "test"
 
 
@@ -45,6 +47,7 @@ class AlertRule(models.Model):
     latency_ms = models.PositiveIntegerField(null=True)
     """For 99 of 100 of a query's results."""
     state_mb = models.PositiveIntegerField(null=True)
+    cores = models.FloatField(null=True)
     enabled = models.BooleanField(default=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="alert_rules")
     team = models.ForeignKey(

@@ -9,9 +9,11 @@ from datetime import datetime, timedelta
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
-from backend.accounts.reading import reads_everything
+from backend.accounts.reading import reads_everything, teams_seen
 from backend.alerts.conditions import Limits, Observed, conditions
 from backend.alerts.models import Alert, AlertRule, Delivery
+from backend.budgets.queries import months_with_budget
+from backend.costs.queries import cores_of
 from backend.dead_letters.queries import letters_since
 from backend.live.lag import waiting_since
 from backend.live.queries import live_state
@@ -38,12 +40,13 @@ def watch(now: datetime) -> list[int]:
     for alert in Alert.objects.filter(closed_at=None):
         there.setdefault((alert.rule_id, alert.topology_id), {})[alert.kind] = alert
     written: list[int] = []
+    spending = {} if not rules else _nearly_spent(now)
     watched = Topology.objects.select_related("current_run", "active_plan", "plan")
     for topology in watched if rules else ():
         mine = [rule for rule in rules if rule.topology_id in (None, topology.pk)]
         if mine:
             asked = any(rule.letters_per_minute is not None for rule in mine)
-            observed = observe(topology, now, letters=asked)
+            observed = replace(observe(topology, now, letters=asked), budgets=_of(topology, spending))
             for rule in mine:
                 seen = _seen(rule.owner, topology, observed)
                 written += _compare(rule, topology, seen, there.get((rule.pk, topology.pk), {}), now)
@@ -56,8 +59,10 @@ def watch(now: datetime) -> list[int]:
 def _seen(owner: User, topology: Topology, observed: Observed) -> Observed:
     """What may be told to a rule's owner.
 
-    Of a topology that it does not read, nothing.
+    Of a topology that it does not read, nothing; of money, only its teams'.
     """
+    teams = teams_seen(owner).filter(name__in=observed.budgets).values_list("name", flat=True)
+    observed = replace(observed, budgets={name: observed.budgets[name] for name in teams})
     if reads_everything(owner):
         return observed
     if not topologies(owner).filter(pk=topology.pk).exists():
@@ -72,6 +77,22 @@ def _seen(owner: User, topology: Topology, observed: Observed) -> Observed:
         letters=sight.by_stream(observed.letters),
         latency_ms=sight.by_query(observed.latency_ms),
     )
+
+
+def _nearly_spent(now: datetime) -> dict[str, str]:
+    """The teams that have spent most of their month's budget or all, and how much."""
+    months = {one.team.name: one.month for one in months_with_budget(now)}
+    return {name: month.told for name, month in months.items() if month and month.stand != "within"}
+
+
+def _of(topology: Topology, spending: Mapping[str, str]) -> dict[str, str]:
+    """Those of them that have queries in a topology."""
+    if not spending:
+        return {}
+    teams = topology.deployed.filter(query__team__name__in=spending).values_list(
+        "query__team__name", flat=True
+    )
+    return {name: spending[name] for name in set(teams)}
 
 
 def observe(topology: Topology, now: datetime, *, letters: bool = False) -> Observed:
@@ -95,6 +116,7 @@ def observe(topology: Topology, now: datetime, *, letters: bool = False) -> Obse
         letters=letters_since(topology.name, sorted(streams), now - timedelta(minutes=1)) if letters else {},
         latency_ms={name: ms for name, ms in latency.items() if ms is not None},
         state_bytes=0 if batch is None else sum(store.bytes for store in batch.stores.values()),
+        cores=cores_of(state),
     )
 
 
@@ -108,6 +130,7 @@ def _compare(
         letters_per_minute=rule.letters_per_minute,
         latency_ms=rule.latency_ms,
         state_mb=rule.state_mb,
+        cores=rule.cores,
     )
     holding = dict(conditions(observed, limits, now))
     written = []

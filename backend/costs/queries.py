@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -59,10 +59,18 @@ class Prices:
         >>> Prices(0.04, 0.005, "EUR").by_month(Use(2.0, 4e9))
         73.0
         """
+        return self.of(Use(use.cores * _HOURS_OF_MONTH, use.bytes * _HOURS_OF_MONTH))
+
+    def of(self, hours: Use) -> float | None:
+        """What core hours and byte hours cost; None without a price.
+
+        >>> from backend.costs.division import Use
+        >>> Prices(0.04, None, "EUR").of(Use(100.0, 0.0))
+        4.0
+        """
         if self.core_hour is None and self.gb_hour is None:
             return None
-        hour = use.cores * (self.core_hour or 0.0) + use.bytes / GB * (self.gb_hour or 0.0)
-        return hour * _HOURS_OF_MONTH
+        return hours.cores * (self.core_hour or 0.0) + hours.bytes / GB * (self.gb_hour or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +96,10 @@ def costs(account: User | AnonymousUser, by: By) -> Costs:
     Raises: `redis.RedisError` and `Unavailable` where Redis does not answer.
     """
     records = list(topologies(account))
-    sights, deployed = sights_of(account, records), _deployed(records)
+    sights = sights_of(account, records)
     uses: defaultdict[Payer, Use] = defaultdict(Use)
     total, unmeasured = Use(), []
-    for record in records:
-        state, own = live_state(record), deployed.get(record.pk, {})
-        # What has lost its last query is about to stop.
-        if state.ended or not own:
-            continue
-        found = _divided(state, own.keys())
+    for record, own, found in _running(records):
         if found is None:
             unmeasured.append(record.name)
             continue
@@ -105,6 +108,46 @@ def costs(account: User | AnonymousUser, by: By) -> Costs:
             uses[payer] += use
     largest = sorted(uses.items(), key=lambda one: (-one[1].cores, -one[1].bytes, one[0].name or ""))
     return Costs(tuple(largest), total, tuple(unmeasured))
+
+
+def uses_of_teams() -> dict[str, Use]:
+    """What the queries of each team use now, by its name.
+
+    Raises: `redis.RedisError` and `Unavailable` where Redis does not answer.
+    """
+    uses: defaultdict[str, Use] = defaultdict(Use)
+    for _, own, found in _running(list(Topology.objects.all())):
+        for name, use in () if found is None else found.queries.items():
+            team = own[name].team
+            if team is not None:
+                uses[team] += use
+    return dict(uses)
+
+
+def cores_of(state: LiveState) -> float | None:
+    """What all processes of a job used over its newest epoch.
+
+    None before the first that is known whole.
+    """
+    epoch = state.statistics
+    if epoch is None or epoch.total_cores is None:
+        return None
+    return epoch.total_cores.measured if epoch.process_cores is None else epoch.process_cores
+
+
+def _running(
+    records: Sequence[Topology],
+) -> Iterator[tuple[Topology, Mapping[str, Payer], Division | None]]:
+    """The topologies that run, with their queries by name, and who uses what.
+
+    None before it is measured.
+    """
+    deployed = _deployed(records)
+    for record in records:
+        state, own = live_state(record), deployed.get(record.pk, {})
+        # What has lost its last query is about to stop.
+        if not state.ended and own:
+            yield record, own, _divided(state, own.keys())
 
 
 def _payments(found: Division, sight: Sight, own: Mapping[str, Payer], by: By) -> Iterator[tuple[Payer, Use]]:
@@ -135,13 +178,12 @@ def _deployed(records: Iterable[Topology]) -> dict[int, dict[str, Payer]]:
 
 def _divided(state: LiveState, named: Iterable[str]) -> Division | None:
     """None before the first epoch whose processor time is known whole."""
-    epoch, batch = state.statistics, state.batch
-    if epoch is None or epoch.total_cores is None or batch is None:
+    epoch, batch, whole = state.statistics, state.batch, cores_of(state)
+    if epoch is None or whole is None or batch is None:
         return None
     plan = Plan.objects.filter(plan_id=epoch.plan_id).only("pk", "created_at").first()
     if plan is None:
         return None
-    whole = epoch.total_cores.measured if epoch.process_cores is None else epoch.process_cores
     measured = Measured(
         {part: use.measured for part, use in epoch.cores.items()},
         whole,

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from backend.accounts.queries import is_operator, refuse_others
 from backend.bounded.caller import calling
+from backend.budgets.queries import refuse_spent
 from backend.catalog.models import Query, QueryVersion
 from backend.deployments.placement import topology_of
 from backend.deployments.topology_quota import claim_topology
@@ -71,9 +72,11 @@ def place_version(
 ) -> Deployment:
     """As `deploy_query`, of a version that was seen to be within its limits.
 
-    Raises `Conflict` when another topology answers the query already, or its maker has too many topologies.
+    Raises `Conflict` when another topology answers the query already, when its maker has too many topologies,
+    or when its team has spent its budget.
     """
     refuse_others(account, query, "deploys it")
+    refuse_spent(query)
     with transaction.atomic():
         target, is_new = _target(query, wanted, topology)
         present = TopologyQuery.objects.filter(query=query).select_related("topology").first()

@@ -89,6 +89,7 @@ TABLE: dict[tuple[str, str], Case] = {
     ("delete", "/api/alerts/{id}/"): Case(204, EDITORS, refusal=404),
     ("get", "/api/alerts/{id}/deliveries/"): Case(200, EDITORS, refusal=404),
     ("post", "/api/alerts/{id}/test/"): Case(202, EDITORS, refusal=404),
+    ("get", "/api/budgets/"): READ,
     ("get", "/api/connectors/"): READ,
     ("get", "/api/forecasts/"): READ,
     ("get", "/api/me/"): READ,
@@ -148,6 +149,7 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/streams/{name}/sample/"): READ,
     ("get", "/api/teams/"): READ,
     ("patch", "/api/teams/{id}/"): Case(200, (), {"private": True}, refusal=404, at={"id": "team"}),
+    ("put", "/api/teams/{id}/budget/"): Case(200, (), {"amount": 5}, refusal=404, at={"id": "team"}),
     ("get", "/api/teams/{id}/service-accounts/"): Case(200, MEMBERS, refusal=404, at=SERVICE),
     ("post", "/api/teams/{id}/service-accounts/"): Case(201, (), {"name": "bot"}, refusal=404, at=SERVICE),
     ("put", "/api/teams/{id}/service-accounts/{account}/"): Case(

@@ -152,3 +152,24 @@ def test_an_admin_gives_a_role(browser: Browser, product: RunningProduct) -> Non
     with signed_in(browser, product.url, "vera", PASSWORD) as page:
         page.goto("/topologies/flights/")
         expect(page.get_by_role("button", name="Re-optimize")).to_be_enabled(timeout=SLOW_MS)
+
+
+def test_an_admin_says_what_a_team_may_spend(browser: Browser, product: RunningProduct) -> None:
+    with signed_in(browser, product.url, "ada", PASSWORD) as page:
+        page.goto("/costs/")
+        budgets = page.get_by_role("region", name="Budgets")
+        field = budgets.get_by_label("EUR a month for night")
+        field.fill("250")
+        budgets.get_by_role("button", name="Set").click()
+        expect(budgets.get_by_role("alert")).to_have_count(0)
+        page.reload()
+        expect(field).to_have_value("250")
+    with signed_in(browser, product.url, "august", PASSWORD) as page:
+        page.goto("/costs/")
+        budgets = page.get_by_role("region", name="Budgets")
+        expect(budgets.get_by_role("row", name="night")).to_contain_text("EUR 250.00 a month")
+        expect(budgets.get_by_role("textbox")).to_have_count(0)
+    with signed_in(browser, product.url, "vera", PASSWORD) as page:
+        page.goto("/costs/")
+        expect(page.get_by_role("region", name="Costs by query")).to_be_visible(timeout=SLOW_MS)
+        expect(page.get_by_role("region", name="Budgets")).to_have_count(0)

@@ -86,7 +86,7 @@ def main() -> None:
     at_once(lambda n: create_token(ann, f"t{n}"))
     rule = partial(RuleSpec, topology=None, channel="webhook", target="https://example.org/", on_failed=True)
     rule = partial(rule, lag_seconds=None, stuck_seconds=None, enabled=True, team=None)
-    rule = partial(rule, letters_per_minute=None, latency_ms=None, state_mb=None)
+    rule = partial(rule, letters_per_minute=None, latency_ms=None, state_mb=None, cores=None)
     at_once(lambda n: create_rule(ann, rule(name=f"a{n}")))
     Quota.objects.filter(pk=quota.pk).update(queries=20)
     versioned = Query.objects.filter(name__startswith="q").first()

@@ -20,7 +20,7 @@ SHORTEST_SECONDS = 5
 """What is watched for: alerts are looked at this often (`CELERY_BEAT_SCHEDULE`)."""
 LONGEST_SECONDS = 7 * 24 * 3600
 MOST = 1_000_000_000
-LIMITS = ("lag_seconds", "stuck_seconds", "letters_per_minute", "latency_ms", "state_mb")
+LIMITS = ("lag_seconds", "stuck_seconds", "letters_per_minute", "latency_ms", "state_mb", "cores")
 
 
 class AlertRuleWriteSerializer(Form):
@@ -55,6 +55,9 @@ class AlertRuleWriteSerializer(Form):
     )
     state_mb = serializers.IntegerField(
         min_value=1, max_value=MOST, allow_null=True, default=None, help_text="that the stores hold"
+    )
+    cores = serializers.FloatField(
+        min_value=0.01, max_value=MOST, allow_null=True, default=None, help_text="that the job uses"
     )
     enabled = serializers.BooleanField(default=True)
     team = serializers.CharField(max_length=63, allow_null=True, default=None)
@@ -125,6 +128,7 @@ class AlertRuleSerializer(serializers.ModelSerializer[AlertRule]):
             "letters_per_minute",
             "latency_ms",
             "state_mb",
+            "cores",
             "enabled",
             "owner",
             "owner_is_service",

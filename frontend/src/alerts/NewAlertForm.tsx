@@ -15,6 +15,7 @@ const LIMITS = [
   ["letters", "more than this many dead letters come in a minute (0: any)"],
   ["latency", "one in 100 results of a query takes more than this many milliseconds"],
   ["state", "its stores hold more than this many megabytes"],
+  ["cores", "its job uses more than this many cores over an epoch"],
 ] as const;
 
 /** A form for a new alert. */
@@ -72,13 +73,14 @@ export function NewAlertForm({
             checked={fields.onFailed}
             onChange={(event) => set({ onFailed: event.currentTarget.checked })}
           />{" "}
-          its job fails
+          its job fails, a query of it is suspended or has wrong results, or a team has nearly spent its
+          budget
         </label>
         {LIMITS.map(([name, label]) => (
           <TextField
             key={name}
             label={label}
-            inputMode="numeric"
+            inputMode={name === "cores" ? "decimal" : "numeric"}
             value={fields[name]}
             placeholder="not told"
             onValue={(value) => set({ [name]: value })}

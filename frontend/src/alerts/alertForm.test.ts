@@ -15,6 +15,7 @@ describe("the form of an alert", () => {
       letters_per_minute: null,
       latency_ms: null,
       state_mb: null,
+      cores: null,
       enabled: true,
       team: null,
     });
@@ -38,6 +39,7 @@ describe("the form of an alert", () => {
       letters_per_minute: null,
       latency_ms: null,
       state_mb: null,
+      cores: null,
     };
     expect(toldOf({ ...nothing, on_failed: true, lag_seconds: 60 })).toBe(
       `it fails, lags by ${span(60_000)}`,
@@ -46,6 +48,7 @@ describe("the form of an alert", () => {
     expect(toldOf({ ...nothing, letters_per_minute: 0, latency_ms: 500, state_mb: 2000 })).toBe(
       `has dead letters, takes longer than ${span(500)} for a result, holds more than 2,000 MB`,
     );
+    expect(toldOf({ ...nothing, cores: 1.5 })).toBe("uses more than 1.5 cores");
     expect(toldOf({ ...nothing, letters_per_minute: 9 })).toBe("has more than 9 dead letters in a minute");
   });
 });

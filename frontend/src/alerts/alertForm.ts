@@ -12,10 +12,11 @@ export interface AlertFields {
   /** As typed: seconds, empty for not told. */
   readonly lag: string;
   readonly stuck: string;
-  /** As typed: dead letters, milliseconds and megabytes, empty for not told. */
+  /** As typed: dead letters, milliseconds, megabytes and cores, empty for not told. */
   readonly letters: string;
   readonly latency: string;
   readonly state: string;
+  readonly cores: string;
   /** Empty for none. */
   readonly team: string;
 }
@@ -31,6 +32,7 @@ export const EMPTY: AlertFields = {
   letters: "",
   latency: "",
   state: "",
+  cores: "",
   team: "",
 };
 
@@ -55,6 +57,7 @@ export function documentOf(fields: AlertFields): AlertRuleWrite {
     letters_per_minute: amount(fields.letters),
     latency_ms: amount(fields.latency),
     state_mb: amount(fields.state),
+    cores: amount(fields.cores),
     enabled: true,
     team: orNull(fields.team),
   };
@@ -62,7 +65,7 @@ export function documentOf(fields: AlertFields): AlertRuleWrite {
 
 type Told = Pick<
   AlertRule,
-  "on_failed" | "lag_seconds" | "stuck_seconds" | "letters_per_minute" | "latency_ms" | "state_mb"
+  "on_failed" | "lag_seconds" | "stuck_seconds" | "letters_per_minute" | "latency_ms" | "state_mb" | "cores"
 >;
 
 /** "it fails, lags by 1 min, stands still for 30 s" */
@@ -74,6 +77,7 @@ export function toldOf(rule: Told): string {
     lettersTold(rule.letters_per_minute),
     rule.latency_ms === null ? null : `takes longer than ${span(rule.latency_ms)} for a result`,
     rule.state_mb === null ? null : `holds more than ${whole(rule.state_mb)} MB`,
+    rule.cores === null ? null : `uses more than ${rule.cores} cores`,
   ]
     .filter((part) => part !== null)
     .join(", ");

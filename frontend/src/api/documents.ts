@@ -22,6 +22,7 @@ export type DeployAnswer = Schemas["Deployed"];
 export type Me = Schemas["Me"];
 export type Impact = Schemas["Impact"];
 export type Costs = Schemas["Costs"];
+export type BudgetTable = Schemas["BudgetTable"];
 export type CostTable = Schemas["CostTable"];
 export type Alternative = Schemas["Alternative"];
 export type StreamWrite = Schemas["StreamWriteRequest"];

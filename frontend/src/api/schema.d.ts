@@ -27,6 +27,10 @@ export interface paths {
         /** @description Send a test message. */
         post: operations["alerts_test_create"];
     };
+    "/api/budgets/": {
+        /** @description What one's teams used this month, and what they may spend; admins see all teams. */
+        get: operations["budgets_retrieve"];
+    };
     "/api/connectors/": {
         /** @description What may bring a stream's tuples, with the settings that it takes. */
         get: operations["connectors_list"];
@@ -217,6 +221,10 @@ export interface paths {
         /** @description Who reads what a team has, which admins say. */
         patch: operations["teams_partial_update"];
     };
+    "/api/teams/{id}/budget/": {
+        /** @description What a team may spend in a month, which admins say. */
+        put: operations["teams_budget_update"];
+    };
     "/api/teams/{id}/service-accounts/": {
         /** @description The programs that act for a team, which its members see and admins make. */
         get: operations["service_accounts_list"];
@@ -395,6 +403,8 @@ export interface components {
         };
         AlertRule: {
             readonly channel: components["schemas"]["ChannelEnum"];
+            /** Format: double */
+            readonly cores: number | null;
             /** Format: date-time */
             readonly created_at: string;
             readonly enabled: boolean;
@@ -418,6 +428,11 @@ export interface components {
         };
         AlertRuleWriteRequest: {
             channel: components["schemas"]["ChannelEnum"];
+            /**
+             * Format: double
+             * @description that the job uses
+             */
+            cores?: number | null;
             /** @default true */
             enabled: boolean;
             /** @description of event time */
@@ -612,6 +627,54 @@ export interface components {
             /** Format: date-time */
             event_time: string | null;
             stream: string;
+        };
+        /** @description What a team used in this month of UTC, and what it may spend. */
+        Budget: {
+            /**
+             * Format: double
+             * @description null: no budget, or no price
+             */
+            amount: number | null;
+            /**
+             * Format: double
+             * @description of stores
+             */
+            byte_hours: number;
+            /** Format: double */
+            core_hours: number;
+            /**
+             * Format: date
+             * @description the month's first day
+             */
+            first: string;
+            /** @description of the team */
+            id: number;
+            /**
+             * Format: double
+             * @description null without a price
+             */
+            spent: number | null;
+            /**
+             * @description null like `amount`
+             *
+             *     * `within` - within
+             *     * `near` - near
+             *     * `spent` - spent
+             */
+            stand: (components["schemas"]["StandEnum"] | components["schemas"]["NullEnum"]) | null;
+            team: string;
+        };
+        BudgetTable: {
+            can_edit: boolean;
+            currency: string;
+            teams: components["schemas"]["Budget"][];
+        };
+        BudgetWriteRequest: {
+            /**
+             * Format: double
+             * @description a month, in `currency`; null is no limit
+             */
+            amount: number | null;
         };
         /**
          * @description * `webhook` - webhook
@@ -889,10 +952,12 @@ export interface components {
          *     * `letters` - letters
          *     * `latency` - latency
          *     * `state` - state
+         *     * `cores` - cores
+         *     * `budget` - budget
          *     * `test` - test
          * @enum {string}
          */
-        DeliveryKindEnum: "failed" | "lag" | "stuck" | "suspended" | "differs" | "letters" | "latency" | "state" | "test";
+        DeliveryKindEnum: "failed" | "lag" | "stuck" | "suspended" | "differs" | "letters" | "latency" | "state" | "cores" | "budget" | "test";
         /**
          * @description * `waiting` - waiting
          *     * `sent` - sent
@@ -1623,6 +1688,8 @@ export interface components {
             } | null;
             topology: string;
         };
+        /** @enum {unknown} */
+        NullEnum: null;
         /**
          * @description One operator of a plan.
          *
@@ -2344,6 +2411,13 @@ export interface components {
         SqlRequest: {
             sql: string;
         };
+        /**
+         * @description * `within` - within
+         *     * `near` - near
+         *     * `spent` - spent
+         * @enum {string}
+         */
+        StandEnum: "within" | "near" | "spent";
         /** @enum {string} */
         StartEnum: "earliest" | "latest";
         StopRequest: {
@@ -2915,6 +2989,19 @@ export interface operations {
             202: {
                 content: {
                     "application/json": components["schemas"]["Delivery"];
+                };
+            };
+        };
+    };
+    budgets_retrieve: {
+        parameters: {
+            query?: never;
+            path?: never;
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["BudgetTable"];
                 };
             };
         };
@@ -3960,6 +4047,26 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Team"];
+                };
+            };
+        };
+    };
+    teams_budget_update: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BudgetWriteRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["BudgetTable"];
                 };
             };
         };

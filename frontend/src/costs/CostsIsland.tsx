@@ -8,6 +8,7 @@ import { ProblemLine } from "../ui/ProblemLine";
 import { LongTable, type SortedColumn } from "../ui/table/LongTable";
 import { useAddress } from "../ui/useAddress";
 import { useLoaded } from "../ui/useLoaded";
+import { Budgets } from "./Budgets";
 import { money } from "./money";
 
 const REFRESH_MS = 10_000;
@@ -49,6 +50,7 @@ export function CostsIsland(): JSX.Element {
         </a>
       </div>
       {value === null ? <Loading problem={problem} /> : <Shown by={by} table={value} problem={problem} />}
+      <Budgets />
     </section>
   );
 }

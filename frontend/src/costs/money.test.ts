@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { money } from "./money";
+import { amountOf, money } from "./money";
 
 it.each([
   [12.345, "EUR 12.35"],
@@ -12,4 +12,15 @@ it.each([
 
 it("says nothing of what has no price", () => {
   expect(money(null, "EUR")).toBe("–");
+});
+
+it.each([
+  ["", null],
+  [" 12.5 ", 12.5],
+  ["1,200", 1200],
+  ["0", 0],
+  ["twelve", -1],
+  ["Infinity", -1],
+])("takes %j for %j", (text, value) => {
+  expect(amountOf(text)).toBe(value);
 });

@@ -8,3 +8,11 @@ export function money(value: number | null, currency: string): string {
   const text = value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
   return `${currency} ${text}`;
 }
+
+/** What was typed as a sum: nothing is none, what is no number one that the server refuses. */
+export function amountOf(text: string): number | null {
+  const given = text.trim().replaceAll(",", "");
+  if (given === "") return null;
+  const value = Number(given);
+  return Number.isFinite(value) ? value : -1;
+}

@@ -13,58 +13,18 @@ from django.test import Client
 from pytest_django import Settings
 
 from backend.accounts.models import Team
-from backend.catalog.actions import create_query
 from backend.catalog.models import Query
-from backend.deployments.actions import deploy_query
-from backend.planning import revisions
 from backend.topologies.models import Topology
-from jobs.protocol import CoreUse, JobStopped, StoreMetrics, events_key
-from optimizer.physical.graph import PhysicalGraph
-from optimizer.physical.rules import StoreRule, received_on
-from tests.api.conftest import TWO_WAY
-from tests.api.history.told import RUNS, after, batch, epoch, say
+from jobs.protocol import JobStopped, events_key
+from tests.api.costs.measured import tell, two_queries
+from tests.api.history.told import RUNS, after, batch, say
 
 URL = "/api/costs/"
 
 
 @pytest.fixture
 def topology(query: Query, owner: User) -> Topology:
-    """With two queries, one of them of a team."""
-    deploy_query(owner, query, "flights")
-    team = Team.objects.create(name="=airside")
-    team.members.add(owner)
-    two = create_query(owner, "two", TWO_WAY)
-    Query.objects.filter(pk=two.pk).update(team=team)
-    deploy_query(owner, two, "flights")
-    found = Topology.objects.get(name="flights")
-    assert revisions.plan_newest(found.pk)
-    found.refresh_from_db()
-    return found
-
-
-def _tell(bus: redis.Redis, topology: Topology, processes: float | None = 2.0) -> PhysicalGraph:
-    """A batch, and an epoch in which every part took 10 millicores."""
-    assert topology.plan is not None
-    graph = PhysicalGraph.from_json(topology.plan.graph)
-    parts = [one.id for one in graph.stores] + [
-        one.id for one in graph.rules if received_on(one) and not isinstance(one, StoreRule)
-    ]
-    plan_id = topology.plan.plan_id
-    told = batch(0, 15).model_copy(
-        update={
-            "plan_id": plan_id,
-            "stores": {one.id: StoreMetrics(tuples=10, bytes=1000, per_task=[10]) for one in graph.stores},
-        }
-    )
-    whole = epoch(1, 0, 1.0).model_copy(
-        update={
-            "plan_id": plan_id,
-            "cores": {part: CoreUse(estimated=None, measured=0.01) for part in parts},
-            "process_cores": processes,
-        }
-    )
-    say(bus, told, whole)
-    return graph
+    return two_queries(query, owner)
 
 
 def _told(client: Client, by: str = "query") -> dict[str, Any]:
@@ -79,7 +39,7 @@ def _told(client: Client, by: str = "query") -> dict[str, Any]:
 def test_the_rows_add_up_to_what_the_job_takes(
     as_teammate: Client, topology: Topology, bus: redis.Redis, by: str, processes: float | None, cores: float
 ) -> None:
-    graph = _tell(bus, topology, processes)
+    graph = tell(bus, topology, processes)
     told = _told(as_teammate, by)
     assert told["total"]["cores"] == cores
     assert told["total"]["bytes"] == 1000 * len(graph.stores)
@@ -97,7 +57,7 @@ def test_the_rows_add_up_to_what_the_job_takes(
 def test_a_query_says_where_it_runs_and_whose_it_is(
     as_teammate: Client, topology: Topology, query: Query, bus: redis.Redis
 ) -> None:
-    _tell(bus, topology)
+    tell(bus, topology)
     rows = {row["name"]: row for row in _told(as_teammate)["rows"]}
     assert (rows["windy"]["query"], rows["windy"]["topology"]) == (query.pk, "flights")
     assert (rows["windy"]["team"], rows["two"]["team"]) == (None, "=airside")
@@ -108,7 +68,7 @@ def test_a_query_says_where_it_runs_and_whose_it_is(
 def test_money_is_told_once_there_is_a_price(
     as_teammate: Client, topology: Topology, bus: redis.Redis, settings: Settings
 ) -> None:
-    _tell(bus, topology)
+    tell(bus, topology)
     assert _told(as_teammate)["total"]["month"] is None
     settings.MILLRACE_PRICE_CORE_HOUR, settings.MILLRACE_PRICE_GB_HOUR = 0.05, 0.01
     settings.MILLRACE_CURRENCY = "CHF"
@@ -122,7 +82,7 @@ def test_money_is_told_once_there_is_a_price(
 def test_what_has_not_measured_an_epoch_is_named(
     as_teammate: Client, topology: Topology, bus: redis.Redis
 ) -> None:
-    _tell(bus, topology)
+    tell(bus, topology)
     bus.xtrim(events_key("flights"), maxlen=0, approximate=False)
     assert _told(as_teammate)["rows"] == []
     say(bus, batch(0, 0))
@@ -131,7 +91,7 @@ def test_what_has_not_measured_an_epoch_is_named(
 
 
 def test_what_has_stopped_costs_nothing(as_teammate: Client, topology: Topology, bus: redis.Redis) -> None:
-    _tell(bus, topology)
+    tell(bus, topology)
     say(bus, JobStopped(run=RUNS[0], at=after(2), reason="stopped"))
     told = _told(as_teammate)
     assert (told["rows"], told["unmeasured"]) == ([], [])
@@ -140,7 +100,7 @@ def test_what_has_stopped_costs_nothing(as_teammate: Client, topology: Topology,
 def test_the_file_has_the_same_rows_and_no_formula(
     as_teammate: Client, topology: Topology, bus: redis.Redis, settings: Settings
 ) -> None:
-    _tell(bus, topology)
+    tell(bus, topology)
     settings.MILLRACE_PRICE_CORE_HOUR = 0.05
     answer = as_teammate.get(f"{URL}download/", {"by": "team"})
     assert answer["Content-Disposition"] == 'attachment; filename="costs-by-team.csv"'
@@ -158,7 +118,7 @@ def test_the_file_has_the_same_rows_and_no_formula(
 def test_what_others_have_is_one_row_without_a_name(
     as_outsider: Client, as_owner: Client, topology: Topology, bus: redis.Redis
 ) -> None:
-    _tell(bus, topology)
+    tell(bus, topology)
     whole = {row["name"]: row["cores"] for row in _told(as_owner)["rows"]}
     Team.objects.update(private=True)
     for by in ("query", "team", "stream"):
