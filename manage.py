@@ -8,4 +8,7 @@ if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.settings")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from backend.audit.origin import Through, coming
+
+    with coming(Through.COMMAND, " ".join(sys.argv[1:2])):
+        execute_from_command_line(sys.argv)

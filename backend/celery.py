@@ -18,6 +18,7 @@ app.autodiscover_tasks(
         "backend.forecasts",
         "backend.history",
         "backend.budgets",
+        "backend.audit",
     ]
 )
 app.conf.imports = ("backend.observation.worker",)

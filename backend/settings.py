@@ -13,7 +13,7 @@ import dj_database_url
 from backend.environment import *
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "backend.audit.apps.RecordedAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -34,6 +34,7 @@ INSTALLED_APPS = [
     # After it: it has a page of the admin in the place of its.
     "backend.second_factor",
     "backend.shell",
+    "backend.audit",
     "backend.accounts",
     "backend.streams",
     "backend.catalog",
@@ -67,6 +68,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # Before what may change something: the audit trail says through what.
+    "backend.audit.origin.Requests",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -320,6 +323,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "prune history": {
         "task": "history.prune",
+        "schedule": 600.0,
+        "options": {"expires": 600.0},
+    },
+    "prune audit": {
+        "task": "audit.prune",
         "schedule": 600.0,
         "options": {"expires": 600.0},
     },

@@ -5,6 +5,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path, register_converter
 
 from backend.accounts.pages import Login, admin_login
+from backend.audit_trail.pages import AuditPage
 from backend.catalog.pages import QueryPage
 from backend.http import converters
 from backend.observation.health import healthz, readyz
@@ -45,6 +46,7 @@ urlpatterns = [
     path("streams/", Page.as_view(island="streams", title="Streams"), name="streams"),
     path("streams/<name:name>/", StreamPage.as_view(), name="stream"),
     path("jobs/", Page.as_view(island="jobs", title="Jobs"), name="jobs"),
+    path("audit/", AuditPage.as_view(), name="audit"),
     path("costs/", Page.as_view(island="costs", title="Costs"), name="costs"),
     path("alerts/", Page.as_view(island="alerts", title="Alerts"), name="alerts"),
     path("teams/", Page.as_view(island="teams", title="Teams"), name="teams"),
@@ -74,6 +76,7 @@ urlpatterns = [
     path("api/", include("backend.history.api.urls")),
     path("api/", include("backend.costs.api.urls")),
     path("api/", include("backend.budgets.api.urls")),
+    path("api/", include("backend.audit_trail.api.urls")),
     path("api/", include("backend.overview.api.urls")),
     path("api/", include("backend.workloads.api.urls")),
 ]

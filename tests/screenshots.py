@@ -60,6 +60,7 @@ PAGES = {
     "jobs": "/jobs/",
     "costs": "/costs/",
     "alerts": "/alerts/",
+    "audit": "/audit/",
     "tokens": "/tokens/",
     "teams": "/teams/",
     "account": "/account/security/",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, Permission, User
-from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 
 from backend.accounts.models import Team
 from backend.accounts.queries import GROUPS, OPERATORS, role_of
+from backend.audit.actions import Subject, record
+from backend.audit.changes import changed
 from backend.errors import Forbidden
 
 SHOWN_APPS = ("streams", "catalog", "topologies")
@@ -50,19 +50,14 @@ def set_private(account: User, team: Team, private: bool | None) -> None:
 
     True is members and admins, False everybody, None as the installation is.
 
-    Whoever read it and no longer may is sent away within a second. The admin's log of changes has it.
+    Whoever read it and no longer may is sent away within a second. The audit trail has it.
 
     Raises `Forbidden` unless for admins.
     """
     if role_of(account) != "admin":
         raise Forbidden("admins-only", f"only admins say whether what {team} has is private")
+    changes = changed({"private": team.private}, {"private": private})
     team.private = private
     team.save(update_fields=["private"])
-    LogEntry.objects.create(
-        user=account,
-        content_type=ContentType.objects.get_for_model(Team),
-        object_id=str(team.pk),
-        object_repr=team.name,
-        action_flag=CHANGE,
-        change_message=f"private: {'as the installation' if private is None else 'yes' if private else 'no'}",
-    )
+    if changes:
+        record(account, "change", Subject("team", team.name, team.pk, team.name), changes=changes)

@@ -20,6 +20,7 @@ class TeamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the s
 
     list_display = ("name",)
     filter_horizontal = ("members",)
+    recorded_elsewhere = ("members",)
 
     def formfield_for_manytomany(
         self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
@@ -28,10 +29,10 @@ class TeamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the s
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def save_related(self, request: HttpRequest, form: ModelForm[Team], formsets: Any, change: bool) -> None:
-        super().save_related(request, form, formsets, change)
         # The form names persons alone, and takes out whom it does not name.
-        team: Team = form.instance
-        team.members.add(*team.service_accounts.values_list("account", flat=True))
+        stays = User.objects.filter(service_account__team=form.instance.pk)
+        form.cleaned_data["members"] = [*form.cleaned_data["members"], *stays]
+        super().save_related(request, form, formsets, change)
 
 
 @admin.register(Quota)

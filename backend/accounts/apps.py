@@ -6,7 +6,10 @@ class AccountsConfig(AppConfig):
     name = "backend.accounts"
 
     def ready(self) -> None:
+        from backend.accounts import recording
+
         post_migrate.connect(_permit, sender=self)
+        recording.connect()
 
 
 def _permit(**_: object) -> None:

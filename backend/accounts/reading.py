@@ -42,6 +42,8 @@ class Reads(StrEnum):
     """Of a topology that is read."""
     ALERT = "alert"
     """Rules of one's own and one's teams'."""
+    ADMIN = "admin"
+    """Nothing; admins read it, whosever it is."""
     SEVERAL = "several"
     """Of many things those that the account reads."""
 

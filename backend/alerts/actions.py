@@ -14,12 +14,15 @@ from backend.accounts.queries import refuse_others, refuse_viewers
 from backend.accounts.quotas import Resource, claim
 from backend.alerts import tasks, webhooks
 from backend.alerts.models import Alert, AlertRule, Channel, Delivery, Kind
+from backend.audit.actions import Subject, record
+from backend.audit.changes import changed
 from backend.errors import Conflict, InputErrors
 from backend.streams.actions import team_to_give
 from backend.topologies.queries import topologies
 from jobs.protocol.webhooks import NotAllowed
 from optimizer.algebra.errors import InputError, Place
 
+_KIND = "alert rule"
 BETWEEN_TESTS = timedelta(seconds=10)
 """Nobody's mailbox is to be filled by a button."""
 
@@ -66,17 +69,24 @@ def create_rule(owner: User, spec: RuleSpec) -> AlertRule:
     with transaction.atomic():
         claim(owner, Resource.ALERTS)
         _write(owner, rule, spec)
+        _note(owner, "create", rule, {})
     return rule
 
 
 def change_rule(account: User, rule: AlertRule, spec: RuleSpec) -> None:
     """Make the rule as `spec` says."""
     refuse_others(account, rule)
-    _write(account, rule, spec)
+    before = _described(rule)
+    with transaction.atomic():
+        _write(account, rule, spec)
+        if before != _described(rule):
+            _note(account, "change", rule, before)
 
 
+@transaction.atomic
 def delete_rule(account: User, rule: AlertRule) -> None:
     refuse_others(account, rule)
+    record(account, "delete", Subject.of(_KIND, rule), topology=_topology(rule))
     rule.delete()
 
 
@@ -96,8 +106,29 @@ def try_rule(account: User, rule: AlertRule) -> Delivery:
             rule=rule, kind=Kind.TEST, detail="this is a test", opened_at=now, closed_at=now
         )
         made = Delivery.objects.create(alert=alert, event="opened", due_at=now)
+        record(account, "test", Subject.of(_KIND, rule), topology=_topology(rule))
         transaction.on_commit(lambda: tasks.deliver.delay(made.pk))
     return made
+
+
+def _described(rule: AlertRule) -> dict[str, object]:
+    """A rule as the audit trail compares it; its secret is not among that."""
+    plain = (
+        *("name", "channel", "target", "on_failed", "lag_seconds", "stuck_seconds", "letters_per_minute"),
+        *("latency_ms", "state_mb", "cores", "enabled"),
+    )
+    of = {"topology": _topology(rule) or None, "team": None if rule.team is None else rule.team.name}
+    return {**{name: getattr(rule, name) for name in plain}, **of}
+
+
+def _note(account: User, verb: str, rule: AlertRule, before: dict[str, object]) -> None:
+    # Whoever knows the address of a webhook may often post to it.
+    changes = changed(before, _described(rule), hidden=["target"])
+    record(account, verb, Subject.of(_KIND, rule), topology=_topology(rule), changes=changes)
+
+
+def _topology(rule: AlertRule) -> str:
+    return "" if rule.topology is None else rule.topology.name
 
 
 def _write(account: User, rule: AlertRule, spec: RuleSpec) -> None:

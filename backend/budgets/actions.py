@@ -11,6 +11,8 @@ from django.db.models import F
 
 from backend.accounts.models import Team
 from backend.accounts.queries import role_of
+from backend.audit.actions import Subject, record
+from backend.audit.changes import changed
 from backend.budgets.models import Budget, DayOfUse, Meter
 from backend.budgets.months import Month, hours_by_day
 from backend.budgets.queries import months_with_budget
@@ -31,17 +33,21 @@ def set_budget(account: User, team: Team, amount: float | None) -> None:
     """
     if role_of(account) != "admin":
         raise Forbidden("admins-only", f"only admins set the budget of {team}")
-    if amount is None:
-        Budget.objects.filter(team=team).delete()
-        return
     asked = prices()
-    if asked.core_hour is None and asked.gb_hour is None:
+    if amount is not None and asked.core_hour is None and asked.gb_hour is None:
         raise Conflict(
             "no-price",
             "a budget is money, and this installation has no price: set MILLRACE_PRICE_CORE_HOUR "
             "or MILLRACE_PRICE_GB_HOUR first",
         )
-    Budget.objects.update_or_create(team=team, defaults={"amount": amount})
+    with transaction.atomic():
+        before = Budget.objects.filter(team=team).values_list("amount", flat=True).first()
+        if amount is None:
+            Budget.objects.filter(team=team).delete()
+        else:
+            Budget.objects.update_or_create(team=team, defaults={"amount": amount})
+        if changes := changed({"budget": before}, {"budget": amount}):
+            record(account, "change", Subject("team", team.name, team.pk, team.name), changes=changes)
 
 
 def take_in(now: datetime) -> None:

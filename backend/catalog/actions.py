@@ -11,6 +11,9 @@ from django.db import IntegrityError, transaction
 from backend.accounts.queries import may_edit, may_write, refuse_viewers
 from backend.accounts.quotas import Resource, claim
 from backend.accounts.reading import reads_team, told
+from backend.audit.actions import Subject
+from backend.audit.actions import record as note
+from backend.audit.changes import changed
 from backend.bounded.caller import calling
 from backend.catalog.language import Draft, read_draft
 from backend.catalog.models import Query, QueryVersion, Tag, VersionInput, VersionOutput
@@ -46,6 +49,9 @@ def store_query(
             record = Query.objects.create(name=name, description=description, owner=owner)
             _write_tags(record, tags)
             _write_version(record, owner, sql, draft, number=1)
+            said: dict[str, object] = {"sql": sql, "description": description, "tags": sorted(set(tags))}
+            changes = changed({"description": "", "tags": []}, said)
+            note(owner, "create", _about(record), changes=changes)
     except IntegrityError as error:
         raise Conflict("name-taken", f"there is a query {name} already") from error
     return record
@@ -76,7 +82,11 @@ def store_version(account: User, record: Query, sql: str, draft: Draft) -> Query
     try:
         with transaction.atomic():
             claim(account, Resource.VERSIONS, record.versions.all(), record.name)
-            return _write_version(record, account, sql, draft, number=present.number + 1)
+            version = _write_version(record, account, sql, draft, number=present.number + 1)
+            before = {"version": present.number, "sql": present.sql}
+            changes = changed(before, {"version": version.number, "sql": sql})
+            note(account, "change", _about(record), changes=changes)
+            return version
     except IntegrityError as error:
         raise Conflict(
             "version-written", f"somebody wrote {record.name} v{present.number + 1}; reload"
@@ -92,11 +102,14 @@ def describe_query(
     """Change the description or the tags; None leaves them."""
     _refuse_others(account, record)
     with transaction.atomic():
+        before = _described(record)
         if description is not None:
             record.description = description
         if tags is not None:
             _write_tags(record, tags)
         record.save()
+        if changes := changed(before, _described(record)):
+            note(account, "change", _about(record), changes=changes)
 
 
 def mark_favourite(account: User, record: Query, wanted: bool) -> None:
@@ -124,8 +137,12 @@ def transfer_query(account: User, record: Query, owner: str, team: str | None) -
         record.team = None if team is None else team_to_give(account, team)
     if not reads_team(heir, record.team, heir.pk):
         raise Conflict("not-in-team", f"{owner} is not in {record.team}, which is private")
+    before = {"owner": str(record.owner), "team": present}
     record.owner = heir
-    record.save(update_fields=["owner", "team", "updated_at"])
+    with transaction.atomic():
+        record.save(update_fields=["owner", "team", "updated_at"])
+        if changes := changed(before, {"owner": owner, "team": team}):
+            note(account, "transfer", _about(record), changes=changes)
 
 
 def delete_query(account: User, record: Query) -> None:
@@ -141,8 +158,18 @@ def delete_query(account: User, record: Query) -> None:
         names = sorted(set(readers.values_list("query__name", flat=True)))
         if names:
             raise Conflict("query-in-use", f"{told(account, names)} read {record.name}")
+        note(account, "delete", _about(record))
         Query.objects.filter(pk=record.pk).update(current=None)
         Query.objects.get(pk=record.pk).delete()
+
+
+def _about(record: Query) -> Subject:
+    return Subject.of("query", record)
+
+
+def _described(record: Query) -> dict[str, object]:
+    tags = sorted(record.tags.values_list("name", flat=True))
+    return {"description": record.description, "tags": tags}
 
 
 def _refuse_taken(owner: User, name: str) -> None:

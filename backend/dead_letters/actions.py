@@ -14,6 +14,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import refuse_others
+from backend.audit.actions import Subject
+from backend.audit.actions import record as note
 from backend.dead_letters.queries import Letter, find
 from backend.errors import Conflict
 from backend.redis import connection
@@ -21,7 +23,7 @@ from backend.streams.actions import refuse_connected
 from backend.streams.models import Stream
 from backend.streams.queries import to_domain
 from backend.streams.values import normalize, refuse_ahead
-from backend.topologies.models import AuditEntry, Topology
+from backend.topologies.models import Topology
 from backend.topologies.queries import topologies
 from jobs.protocol import appended_key, dead_letters_key, stream_key
 from optimizer.algebra.errors import InputError, Place
@@ -140,13 +142,7 @@ def _event(letter: Letter, stream: domain.Stream, source: str) -> object:
 
 
 def _note(account: User, action: str, record: Stream, topologies: Sequence[str]) -> None:
-    counted = Counter(topologies)
-    # A topology may be deleted meanwhile, and its audit trail with it.
-    for topology in Topology.objects.filter(name__in=counted).order_by("name"):
-        number = counted[topology.name]
-        AuditEntry.objects.create(
-            topology=topology,
-            account=account,
-            action=action,
-            detail=f"{number} dead letter{'' if number == 1 else 's'} of {record.name}",
-        )
+    subject = Subject.of("stream", record)
+    for topology, number in sorted(Counter(topologies).items()):
+        said = f"{number} dead letter{'' if number == 1 else 's'} of {record.name}"
+        note(account, action, subject, topology=topology, detail=said)

@@ -11,6 +11,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from backend.accounts.queries import is_operator, refuse_others
+from backend.audit.actions import Subject, record
+from backend.audit.changes import changed
 from backend.bounded.caller import calling
 from backend.budgets.queries import refuse_spent
 from backend.catalog.models import Query, QueryVersion
@@ -20,7 +22,7 @@ from backend.errors import Conflict, Forbidden
 from backend.limits.query_limits import refuse_too_costly
 from backend.runs import tasks
 from backend.topologies.asked import note_asked
-from backend.topologies.models import ENDED, AuditEntry, Desired, Run, Topology, TopologyQuery
+from backend.topologies.models import ENDED, Desired, Run, Topology, TopologyQuery
 from backend.topologies.status import deployment_state
 
 
@@ -36,15 +38,16 @@ class Deployment:
 
 def create_topology(name: str) -> Topology:
     """The topology of this name, made if it is not there."""
-    return _found_or_made(name)[0]
+    return _found_or_made(name, None)[0]
 
 
-def _found_or_made(name: str) -> tuple[Topology, bool]:
+def _found_or_made(name: str, account: User | None) -> tuple[Topology, bool]:
     return Topology.objects.get_or_create(
         name=name,
         defaults={
             "planner": {"method": settings.MILLRACE_METHOD},
             "job": {"trigger_ms": int(settings.MILLRACE_TRIGGER_MS)},
+            "made_by": account,
         },
     )
 
@@ -78,8 +81,9 @@ def place_version(
     refuse_others(account, query, "deploys it")
     refuse_spent(query)
     with transaction.atomic():
-        target, is_new = _target(query, wanted, topology)
-        present = TopologyQuery.objects.filter(query=query).select_related("topology").first()
+        target, is_new = _target(account, query, wanted, topology)
+        found = TopologyQuery.objects.filter(query=query).select_related("topology", "version")
+        present = found.first()
         if present is not None and present.topology_id != target.pk:
             raise Conflict(
                 "deployed-elsewhere",
@@ -106,7 +110,8 @@ def place_version(
             ) from error
         note_asked(target, query)
         Topology.objects.filter(pk=target.pk).update(desired=Desired.RUNNING, restart_at=None, halted=False)
-        _note(target, account, "deploy", f"{query.name} v{wanted.number}")
+        before = None if present is None else present.version.number
+        _note_query(target, account, "deploy", query, before, wanted.number)
     return Deployment(target.name, revision, query.name, wanted.number)
 
 
@@ -122,7 +127,7 @@ def undeploy_query(account: User, query: Query) -> Deployment:
         revision = _revise(topology)
         # Less to answer may need less memory.
         Topology.objects.filter(pk=topology.pk).update(halted=False)
-        _note(topology, account, "undeploy", f"{query.name} v{present.version.number}")
+        _note_query(topology, account, "undeploy", query, present.version.number, None)
         if not topology.answered.exists():
             _stop(topology, "now")
     return Deployment(topology.name, revision, query.name, present.version.number)
@@ -134,7 +139,7 @@ def replan(account: User, topology: Topology) -> None:
     with transaction.atomic():
         _refuse_empty(topology)
         _revise(topology)
-        _note(topology, account, "optimize")
+        _note(topology, account, "optimize", _desired(topology))
 
 
 def start_topology(account: User, topology: Topology) -> None:
@@ -147,16 +152,18 @@ def start_topology(account: User, topology: Topology) -> None:
         _refuse_empty(topology)
         if deployment_state(topology) == "failed":
             _revise(topology)
+        before = _desired(topology)
         _start(topology)
-        _note(topology, account, "start")
+        _note(topology, account, "start", before)
 
 
 def stop_topology(account: User, topology: Topology, mode: str) -> None:
     """Want the job to end after its running batch (`now`), or after all (`drain`)."""
     _operators_only(account, topology)
     with transaction.atomic():
+        before = _desired(topology)
         _stop(topology, mode)
-        _note(topology, account, "stop", mode)
+        _note(topology, account, "stop", before, mode)
 
 
 def restart_topology(account: User, topology: Topology) -> None:
@@ -165,8 +172,9 @@ def restart_topology(account: User, topology: Topology) -> None:
     with transaction.atomic():
         _refuse_empty(topology)
         _request_stop(topology, "now")
+        before = _desired(topology)
         _start(topology)
-        _note(topology, account, "restart")
+        _note(topology, account, "restart", before)
 
 
 def _operators_only(account: User, topology: Topology) -> None:
@@ -205,10 +213,25 @@ def _revise(topology: Topology) -> int:
     return revision
 
 
-def _target(query: Query, version: QueryVersion, name: str | None) -> tuple[Topology, bool]:
+def _target(account: User, query: Query, version: QueryVersion, name: str | None) -> tuple[Topology, bool]:
     """The topology that the query belongs to, made if it is not there; whether it was."""
-    return _found_or_made(topology_of(query, version, name))
+    return _found_or_made(topology_of(query, version, name), account)
 
 
-def _note(topology: Topology, account: User, action: str, detail: str = "") -> None:
-    AuditEntry.objects.create(topology=topology, account=account, action=action, detail=detail)
+def _desired(topology: Topology) -> str:
+    return Topology.objects.values_list("desired", flat=True).get(pk=topology.pk)
+
+
+def _note(topology: Topology, account: User, verb: str, before: str, detail: str = "") -> None:
+    subject = Subject("topology", topology.name, topology.pk)
+    changes = changed({"desired": before}, {"desired": _desired(topology)})
+    record(account, verb, subject, topology=topology.name, detail=detail, changes=changes)
+
+
+def _note_query(
+    topology: Topology, account: User, verb: str, query: Query, before: int | None, after: int | None
+) -> None:
+    detail = f"{query.name} v{before if after is None else after}"
+    changes = changed({"version": before}, {"version": after})
+    subject = Subject.of("query", query)
+    record(account, verb, subject, topology=topology.name, detail=detail, changes=changes)

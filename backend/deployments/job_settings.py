@@ -8,9 +8,11 @@ from django.db import transaction
 
 from backend.accounts.queries import is_operator
 from backend.alerts import webhooks
+from backend.audit.actions import Subject, record
+from backend.audit.changes import changed
 from backend.errors import Conflict, Forbidden
 from backend.topologies.job_settings import SERVERS, JobSettings
-from backend.topologies.models import AuditEntry, Topology
+from backend.topologies.models import Topology
 from jobs.protocol.webhooks import NotAllowed
 
 
@@ -41,10 +43,16 @@ def set_job(account: User, topology: Topology, wanted: JobSettings) -> None:
             webhooks.check(wanted.results_webhook)
         except NotAllowed as error:
             raise Conflict("not-allowed", f"results_webhook: {error}") from error
-    said = wanted.changes(topology.job_settings)
-    if said:
+    # Whoever knows the address of a webhook may often post to it.
+    changes = changed(topology.job_settings.document(), document, hidden=["results_webhook"])
+    if changes:
         with transaction.atomic():
             Topology.objects.filter(pk=topology.pk).update(job=wanted.chosen())
-            AuditEntry.objects.create(
-                topology=topology, account_id=account.pk, action="job settings", detail=said[:255]
+            record(
+                account,
+                "job settings",
+                Subject("topology", topology.name, topology.pk),
+                topology=topology.name,
+                detail=", ".join(f"{name}: {after}" for name, (_, after) in changes.items()),
+                changes=changes,
             )

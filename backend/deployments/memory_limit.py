@@ -6,8 +6,10 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
+from backend.audit.actions import Subject, record
+from backend.audit.changes import changed
 from backend.errors import Forbidden
-from backend.topologies.models import AuditEntry, Topology
+from backend.topologies.models import Topology
 from optimizer.algebra.errors import InputError, Place
 
 SMALLEST_BYTES = 64 << 20
@@ -42,9 +44,15 @@ def set_memory_limit(account: User, topology: Topology, limit_bytes: int | None)
             f"a number of bytes from {SMALLEST_BYTES} to {LARGEST_BYTES}, or null for no limit",
         )
     with transaction.atomic():
+        field = "memory_limit_bytes"
+        before = {field: Topology.objects.values_list(field, flat=True).get(pk=topology.pk)}
         others = Topology.objects.filter(pk=topology.pk).exclude(memory_limit_bytes=limit_bytes)
         if others.update(memory_limit_bytes=limit_bytes, halted=False):
-            said = "none" if limit_bytes is None else f"{limit_bytes} bytes"
-            AuditEntry.objects.create(
-                topology=topology, account_id=account.pk, action="memory limit", detail=said
+            record(
+                account,
+                "memory limit",
+                Subject("topology", topology.name, topology.pk),
+                topology=topology.name,
+                detail="none" if limit_bytes is None else f"{limit_bytes} bytes",
+                changes=changed(before, {field: limit_bytes}),
             )

@@ -6,6 +6,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
+from backend.audit.actions import Subject, record
+from backend.audit.changes import changed
 from backend.catalog.models import Query
 from backend.deployments import actions
 from backend.errors import Forbidden
@@ -22,10 +24,18 @@ def pin_query(account: User, query: Query, topology: str | None) -> None:
         raise Forbidden("operators-only", f"only operators say which topology answers {query.name}")
     with transaction.atomic():
         present = TopologyQuery.objects.filter(query=query).select_related("topology", "version").first()
+        before = QueryPin.objects.filter(query=query).values_list("topology", flat=True).first()
         if topology is None:
             QueryPin.objects.filter(query=query).delete()
+        else:
+            QueryPin.objects.update_or_create(query=query, defaults={"topology": topology, "by": account})
+        if changes := changed({"topology": before}, {"topology": topology}):
+            verb = "unpin" if topology is None else "pin"
+            named = topology or before or ""
+            subject = Subject.of("query", query)
+            record(account, verb, subject, topology=named, detail=query.name, changes=changes)
+        if topology is None:
             return
-        QueryPin.objects.update_or_create(query=query, defaults={"topology": topology, "by": account})
         if present is not None and present.topology.name != topology:
             actions.undeploy_query(account, query)
             actions.deploy_query(account, query, topology, present.version.number)

@@ -6,9 +6,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
+from backend.audit.actions import Subject, record
+from backend.audit.changes import changed
 from backend.deployments import actions
 from backend.errors import Forbidden
-from backend.topologies.models import AuditEntry, Topology
+from backend.topologies.models import Topology
 from optimizer.planner.settings import PlannerSettings
 
 
@@ -32,8 +34,13 @@ def set_planner(account: User, topology: Topology, wanted: PlannerSettings) -> N
         return
     with transaction.atomic():
         Topology.objects.filter(pk=topology.pk).update(planner=wanted.chosen())
-        AuditEntry.objects.create(
-            topology=topology, account_id=account.pk, action="planner", detail=said[:255]
+        record(
+            account,
+            "planner",
+            Subject("topology", topology.name, topology.pk),
+            topology=topology.name,
+            detail=said,
+            changes=changed(topology.planner_settings.document(), wanted.document()),
         )
         if topology.answered.exists():
             actions.replan(account, topology)

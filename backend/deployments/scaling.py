@@ -10,10 +10,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
+from backend.audit.actions import Subject, record
+from backend.audit.changes import changed
 from backend.deployments import actions
 from backend.errors import Conflict, Forbidden
 from backend.streams.models import Stream
-from backend.topologies.models import AuditEntry, Topology
+from backend.topologies.models import Topology
 from optimizer.adaptation import tasks_by_stream
 from optimizer.physical.graph import PhysicalGraph
 
@@ -67,12 +69,19 @@ def set_tasks(account: User, topology: Topology, wanted: Mapping[str, int | None
     if unknown:
         read = ", ".join(present) or "no stream"
         raise Conflict("stream-not-read", f"{topology} does not read {', '.join(unknown)}, it reads {read}")
-    changed = {stream: tasks for stream, tasks in sorted(wanted.items()) if tasks != present[stream]}
-    if not changed:
+    changed_to = {stream: tasks for stream, tasks in sorted(wanted.items()) if tasks != present[stream]}
+    if not changed_to:
         return
     with transaction.atomic():
-        for stream, tasks in changed.items():
+        for stream, tasks in changed_to.items():
             Stream.objects.filter(name=stream).update(parallelism=tasks)
         actions.replan(account, topology)
-        said = ", ".join(f"{stream}: {tasks or 'by load'}" for stream, tasks in changed.items())
-        AuditEntry.objects.create(topology=topology, account_id=account.pk, action="scale", detail=said[:255])
+        said = ", ".join(f"{stream}: {tasks or 'by load'}" for stream, tasks in changed_to.items())
+        record(
+            account,
+            "scale",
+            Subject("topology", topology.name, topology.pk),
+            topology=topology.name,
+            detail=said,
+            changes=changed({stream: present[stream] for stream in changed_to}, changed_to),
+        )

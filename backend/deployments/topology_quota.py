@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import User
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 
 from backend.accounts.queries import is_operator
 from backend.accounts.quotas import Resource, claim, quotas_of
 from backend.catalog.models import Query
 from backend.catalog.queries import maker_of, queries_of
 from backend.errors import Conflict
-from backend.topologies.models import AuditEntry, Topology
+from backend.topologies.models import Topology
 
 EMPTIED_PER_USED = 10
 """Topologies without a query that an account may leave behind, in multiples of those with one."""
@@ -45,6 +45,4 @@ def claim_topology(account: User, query: Query, target: Topology, is_new: bool) 
 
 def _emptied_by(account_id: int) -> int:
     """How many topologies answer nothing whose first query the account deployed."""
-    first = AuditEntry.objects.filter(topology=OuterRef("pk"), action="deploy").order_by("pk")
-    emptied = Topology.objects.filter(deployed=None).annotate(by=Subquery(first.values("account_id")[:1]))
-    return emptied.filter(by=account_id).count()
+    return Topology.objects.filter(deployed=None, made_by=account_id).count()

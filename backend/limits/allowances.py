@@ -6,9 +6,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
+from backend.audit.actions import Subject, record
+from backend.audit.changes import changed
 from backend.catalog.models import Query
 from backend.errors import Forbidden
-from backend.topologies.models import AuditEntry, QueryAllowance, TopologyQuery
+from backend.topologies.models import QueryAllowance, TopologyQuery
 
 
 def is_allowed(query: Query) -> bool:
@@ -24,15 +26,18 @@ def allow_query(account: User, query: Query, allowed: bool) -> None:
     if not is_operator(account):
         raise Forbidden("operators-only", f"only operators say that {query.name} may cost more")
     with transaction.atomic():
+        before = is_allowed(query)
         if allowed:
             QueryAllowance.objects.get_or_create(query=query, defaults={"by": account})
         else:
             QueryAllowance.objects.filter(query=query).delete()
-        deployment = TopologyQuery.objects.filter(query=query).first()
-        if deployment is not None:
-            AuditEntry.objects.create(
-                topology_id=deployment.topology_id,
-                account=account,
-                action="allow" if allowed else "limit",
+        if before != allowed:
+            deployment = TopologyQuery.objects.filter(query=query).select_related("topology").first()
+            record(
+                account,
+                "allow" if allowed else "limit",
+                Subject.of("query", query),
+                topology="" if deployment is None else deployment.topology.name,
                 detail=query.name,
+                changes=changed({"allowed": before}, {"allowed": allowed}),
             )

@@ -14,9 +14,10 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
+from backend.audit.actions import Subject, record
 from backend.limits.query_limits import estimates, fastest_step, limits_of
 from backend.limits.quota_usage import Shares, excess_of, shares
-from backend.topologies.models import AuditEntry, Desired, Plan, Topology, TopologyQuery
+from backend.topologies.models import Desired, Plan, Topology, TopologyQuery
 from jobs.protocol import BatchCompleted, BatchGivenUp
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.usage import users_of
@@ -60,16 +61,18 @@ def suspend_excessive(topology_id: int, now: datetime) -> bool:
     if topology.given_up:
         _blame(topology, BatchGivenUp.model_validate_json(topology.given_up))
     revised = False
-    for row in topology.answered.exclude(excess="").select_related("query", "version"):
+    for row in topology.answered.exclude(excess="").select_related("query__team", "version"):
         with transaction.atomic():
             claimed = TopologyQuery.objects.filter(pk=row.pk, suspended_at=None, excess=row.excess)
             if not claimed.update(suspended_at=now):
                 continue
             revised = True
-            AuditEntry.objects.create(
-                topology=topology,
-                action="suspend",
-                detail=f"{row.query.name} v{row.version.number}: {row.excess}"[:255],
+            record(
+                None,
+                "suspend",
+                Subject.of("query", row.query),
+                topology=topology.name,
+                detail=f"{row.query.name} v{row.version.number}: {row.excess}",
             )
             Topology.objects.filter(pk=topology_id).update(revision=F("revision") + 1, revised_at=now)
             if not topology.answered.exists():

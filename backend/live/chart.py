@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Literal, cast
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from pydantic import BaseModel
 
 from backend.accounts.queries import refuse_others
+from backend.audit.actions import Subject
+from backend.audit.actions import record as note
+from backend.audit.changes import changed
 from backend.catalog.models import Query, QueryVersion
 from backend.errors import InputErrors
 from optimizer.algebra.errors import InputError, Place
@@ -55,8 +59,13 @@ def keep_chart(account: User, record: Query, chart: Chart | None) -> None:
         raise InputErrors(
             [InputError("no-such-column", place, f"no column {name}", expected) for name in unknown]
         )
+    before = Chart.model_validate_json(record.chart).model_dump() if record.chart else None
+    after = None if chart is None else chart.model_dump()
     record.chart = "" if chart is None else chart.model_dump_json()
-    record.save(update_fields=["chart"])
+    with transaction.atomic():
+        record.save(update_fields=["chart"])
+        if changes := changed({"chart": before}, {"chart": after}):
+            note(account, "change", Subject.of("query", record), changes=changes)
 
 
 def _unknown(record: Query, chart: Chart) -> list[str]:

@@ -1,18 +1,17 @@
 """Giving accounts a second factor, and taking it away.
 
-The admin's log of changes has each."""
+The audit trail has each."""
 
 from __future__ import annotations
 
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 
 from backend.accounts.queries import role_of
+from backend.audit.actions import Subject, record
 from backend.errors import Conflict, Forbidden
 from backend.second_factor.codes import note_counter
 from backend.second_factor.queries import factor_of
@@ -36,14 +35,14 @@ def activate(account: User, key: str, counter: int) -> tuple[Authenticator, list
         raise Conflict("second-factor-active", "this account has a second factor already")
     factor = TOTP.activate(account, key).instance
     note_counter(factor, counter)
-    _log(account, account, "activated")
+    _note(account, account, "activate")
     return factor, _make_recovery_codes(account)
 
 
 @transaction.atomic
 def renew_recovery_codes(account: User) -> list[str]:
     """Make others; those that were there count no more."""
-    _log(account, account, "new recovery codes")
+    _note(account, account, "renew recovery codes")
     return _make_recovery_codes(account)
 
 
@@ -51,7 +50,7 @@ def renew_recovery_codes(account: User) -> list[str]:
 def deactivate(account: User) -> None:
     """Sign the account in by its password alone again."""
     Authenticator.objects.filter(user_id=account.pk).delete()
-    _log(account, account, "deactivated")
+    _note(account, account, "deactivate")
 
 
 @transaction.atomic
@@ -63,7 +62,7 @@ def reset(admin: User, account: User) -> None:
     if role_of(admin) != "admin":
         raise Forbidden("admins-only", "only admins reset second factors")
     Authenticator.objects.filter(user_id=account.pk).delete()
-    _log(admin, account, "reset by an admin")
+    _note(admin, account, "reset")
 
 
 def _make_recovery_codes(account: User) -> list[str]:
@@ -72,12 +71,5 @@ def _make_recovery_codes(account: User) -> list[str]:
     return codes
 
 
-def _log(by: User, account: User, what: str) -> None:
-    LogEntry.objects.create(
-        user=by,
-        content_type=ContentType.objects.get_for_model(User),
-        object_id=str(account.pk),
-        object_repr=account.get_username(),
-        action_flag=CHANGE,
-        change_message=f"second factor: {what}",
-    )
+def _note(by: User, account: User, verb: str) -> None:
+    record(by, verb, Subject("second factor", account.get_username(), account.pk))

@@ -14,6 +14,7 @@ admin.site.unregister(Authenticator)
 class SecondFactorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
     """The accounts with a factor; deleting one resets it."""
 
+    records_itself = True
     list_display = ("user", "created_at", "last_used_at")
     fields = ("user", "created_at", "last_used_at")
     search_fields = ("user__username",)

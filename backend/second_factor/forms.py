@@ -11,6 +11,7 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
+from backend.audit.actions import Subject, record
 from backend.errors import MillraceError
 from backend.second_factor.codes import counter_of, spend
 from backend.second_factor.queries import factor_of
@@ -82,6 +83,9 @@ class ActivateForm(ConfirmForm):
 
 def _spent(account: User, code: str) -> Authenticator | None:
     try:
-        return spend(account, code)
+        factor = spend(account, code)
     except MillraceError as error:
         raise forms.ValidationError(str(error)) from error
+    if factor is None:
+        record(None, "wrong code", Subject("second factor", account.get_username(), account.pk))
+    return factor

@@ -1,6 +1,6 @@
 """Making, disabling and deleting service accounts, and giving them tokens.
 
-All of it is admins'. The admin's log of changes has each.
+All of it is admins'. The audit trail has each.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.conf import settings
-from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
 from backend.accounts.models import ServiceAccount, Team
+from backend.accounts.recording import told_by_caller
+from backend.audit.actions import Subject, record
+from backend.audit.changes import changed
 from backend.errors import Conflict
 from backend.service_accounts.queries import refuse_non_admins
 from backend.streams.models import Stream
@@ -45,11 +46,12 @@ def create_service_account(admin: User, team: Team, name: str) -> ServiceAccount
                     f"{team} has {limit} of {limit} service accounts; delete one (MILLRACE_SERVICE_ACCOUNTS)"
                 )
                 raise Conflict("too-many-service-accounts", text)
-            # Without a password: none is ever the right one.
-            account = User.objects.create_user(name)
-            team.members.add(account)
+            with told_by_caller():
+                # Without a password: none is ever the right one.
+                account = User.objects.create_user(name)
+                team.members.add(account)
             service = ServiceAccount.objects.create(account=account, team=team)
-            _log(admin, service, ADDITION, f"for {team}")
+            record(admin, "create", _about(service))
     except IntegrityError as error:
         raise Conflict("name-taken", f"there is an account {name} already") from error
     return service
@@ -65,9 +67,12 @@ def set_enabled(admin: User, service: ServiceAccount, enabled: bool) -> None:
     Raises `Forbidden` unless for admins.
     """
     refuse_non_admins(admin, service.team)
+    changes = changed({"enabled": service.account.is_active}, {"enabled": enabled})
     service.account.is_active = enabled
-    service.account.save(update_fields=["is_active"])
-    _log(admin, service, CHANGE, "enabled" if enabled else "disabled")
+    with told_by_caller():
+        service.account.save(update_fields=["is_active"])
+    if changes:
+        record(admin, "enable" if enabled else "disable", _about(service), changes=changes)
 
 
 @transaction.atomic
@@ -81,8 +86,9 @@ def delete_service_account(admin: User, service: ServiceAccount) -> None:
     try:
         # In a transaction of its own, so that the refusal leaves nothing half deleted.
         with transaction.atomic():
-            _log(admin, service, DELETION, f"of {service.team}")
-            service.account.delete()
+            record(admin, "delete", _about(service))
+            with told_by_caller():
+                service.account.delete()
     except ProtectedError as error:
         names = sorted({str(one) for one in error.protected_objects})
         listed = ", ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
@@ -102,28 +108,18 @@ def create_service_token(
     refuse_non_admins(admin, service.team)
     if not service.account.is_active:
         raise Conflict("disabled", f"{service.account} is disabled; enable it before it gets a token")
-    record, secret = create_token(service.account, name, stream, expires_at)
-    _log(admin, service, CHANGE, f"token made: {name}")
-    return record, secret
+    return create_token(service.account, name, stream, expires_at, by=admin)
 
 
 @transaction.atomic
-def revoke_service_token(admin: User, service: ServiceAccount, record: Token) -> None:
+def revoke_service_token(admin: User, service: ServiceAccount, token: Token) -> None:
     """The token is worth nothing from the next request on.
 
     Raises `Forbidden` unless for admins.
     """
     refuse_non_admins(admin, service.team)
-    revoke_token(record)
-    _log(admin, service, CHANGE, f"token revoked: {record.name}")
+    revoke_token(admin, token)
 
 
-def _log(by: User, service: ServiceAccount, action: int, what: str) -> None:
-    LogEntry.objects.create(
-        user=by,
-        content_type=ContentType.objects.get_for_model(ServiceAccount),
-        object_id=str(service.pk),
-        object_repr=service.account.get_username(),
-        action_flag=action,
-        change_message=f"service account: {what}",
-    )
+def _about(service: ServiceAccount) -> Subject:
+    return Subject("service account", service.account.get_username(), service.pk, service.team.name)

@@ -17,6 +17,8 @@ from django.utils import timezone
 
 from backend.accounts.models import Team
 from backend.accounts.queries import is_service
+from backend.audit.actions import Subject, record
+from backend.audit.origin import Through, coming
 
 
 def read_teams(text: str) -> Mapping[str, str]:
@@ -96,9 +98,11 @@ def follow(request: HttpRequest, user: User, sociallogin: SocialLogin | None = N
     groups = groups_of(sociallogin.account.extra_data)
     teams = read_teams(settings.MILLRACE_OIDC_TEAMS)
     wanted = {team for group, team in teams.items() if group in groups}
-    with transaction.atomic():
+    with coming(Through.PROVIDER, account=user), transaction.atomic():
         for name in sorted({*teams.values()}):
-            team, _made = Team.objects.get_or_create(name=name)
+            team, is_new = Team.objects.get_or_create(name=name)
+            if is_new:
+                record(user, "create", Subject("team", name, team.pk, name))
             if name in wanted:
                 team.members.add(user)
             else:

@@ -11,6 +11,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 from requests import RequestException
 
+from backend.audit.origin import Through, coming
+
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -40,5 +42,6 @@ def come_back(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Exchange the provider's code for who it is, and sign them in."""
     if not settings.MILLRACE_OIDC_URL:
         return redirect("login")
-    answer: HttpResponse = views.callback(request, provider_id)
+    with coming(Through.PROVIDER):
+        answer: HttpResponse = views.callback(request, provider_id)
     return answer

@@ -16,6 +16,9 @@ from backend.accounts.models import Team
 from backend.accounts.queries import is_operator, refuse_others, refuse_viewers, teams_of
 from backend.accounts.quotas import Resource, claim
 from backend.accounts.reading import reads_team, told
+from backend.audit.actions import Subject
+from backend.audit.actions import record as note
+from backend.audit.changes import changed
 from backend.errors import Conflict, Forbidden, InputErrors
 from backend.redis import connection
 from backend.streams.models import DAY_MS, Stream, StreamColumn, StreamSource
@@ -143,8 +146,15 @@ def _plain(described: StreamSpec | Stream) -> dict[str, Any]:
     return {name: getattr(described, name) for name in _PLAIN}
 
 
-def create_stream(owner: User, spec: StreamSpec) -> Stream:
-    """Register a stream.
+def _described(spec: StreamSpec) -> dict[str, object]:
+    """A description as the audit trail compares it."""
+    source = None if spec.source is None else {spec.source.connector: spec.source.document()}
+    columns = {name: kind.value for name, kind in spec.columns}
+    return {"columns": columns, **_plain(spec), "key": list(spec.key), "source": source}
+
+
+def create_stream(owner: User, spec: StreamSpec, team: str | None = None) -> Stream:
+    """Register a stream, which a team's authors may change too.
 
     Raises `InputErrors`, or `Conflict` when a stream or query has the name.
     """
@@ -154,9 +164,12 @@ def create_stream(owner: User, spec: StreamSpec) -> Stream:
     try:
         with transaction.atomic():
             claim(owner, Resource.STREAMS)
-            record = Stream.objects.create(name=spec.name, owner=owner, **_plain(spec))
+            given = None if team is None else team_to_give(owner, team)
+            record = Stream.objects.create(name=spec.name, owner=owner, team=given, **_plain(spec))
             _write_columns(record, spec)
             _write_source(record, spec.source)
+            changes = changed(_described(StreamSpec("", (), "")), _described(spec))
+            note(owner, "create", Subject.of("stream", record), changes=changes)
     except IntegrityError as error:
         raise Conflict("name-taken", f"there is a stream {spec.name} already") from error
     return record
@@ -180,6 +193,8 @@ def change_stream(account: User, record: Stream, spec: StreamSpec) -> Stream:
             _refuse_if_used(account, record, "where its tuples come from cannot change")
             _write_source(record, spec.source)
         record.save()
+        if changes := changed(_described(present), _described(spec)):
+            note(account, "change", Subject.of("stream", record), changes=changes)
     return record
 
 
@@ -189,8 +204,12 @@ def give_stream(account: User, record: Stream, team: str | None) -> None:
     Raises `Forbidden` unless the account may change the stream and is in the team, or operates.
     """
     refuse_others(account, record)
-    record.team = None if team is None else team_to_give(account, team)
-    record.save(update_fields=["team", "updated_at"])
+    before = None if record.team is None else record.team.name
+    with transaction.atomic():
+        record.team = None if team is None else team_to_give(account, team)
+        record.save(update_fields=["team", "updated_at"])
+        if changes := changed({"team": before}, {"team": team}):
+            note(account, "give", Subject.of("stream", record), changes=changes)
 
 
 def team_to_give(account: User, name: str) -> Team:
@@ -209,6 +228,7 @@ def delete_stream(account: User, record: Stream) -> None:
     name = record.name
     with transaction.atomic():
         _refuse_if_used(account, record, "it cannot be deleted")
+        note(account, "delete", Subject.of("stream", record))
         record.delete()
         transaction.on_commit(lambda: _forget(name))
 

@@ -12,6 +12,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from backend.audit.origin import came_by_token
 from backend.tokens.models import Token
 from backend.tokens.queries import find
 
@@ -44,7 +45,10 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
         token = token_of(request)
-        return None if token is None else (token.owner, token)
+        if token is None:
+            return None
+        came_by_token(token.owner, token.name)
+        return token.owner, token
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"

@@ -1,1 +1,1 @@
-"""Topologies as stored: queries, plans, runs, switches, audit trail, states."""
+"""Topologies as stored: queries, plans, runs, switches, states."""

@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from backend.shell.read_only import ReadOnly
-from backend.topologies.models import AuditEntry, Plan, PlanSwitch, QueryPin, Run, Topology
+from backend.topologies.models import Plan, PlanSwitch, QueryPin, Run, Topology
 
 
 @admin.register(Topology)
@@ -25,12 +25,6 @@ class RunAdmin(ReadOnly):
 class PlanSwitchAdmin(ReadOnly):
     list_display = ("topology", "plan_id", "epoch", "batch", "cause", "at")
     list_filter = ("topology",)
-
-
-@admin.register(AuditEntry)
-class AuditEntryAdmin(ReadOnly):
-    list_display = ("at", "topology", "account", "action", "detail")
-    list_filter = ("topology", "action")
 
 
 @admin.register(QueryPin)

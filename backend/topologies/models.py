@@ -64,6 +64,10 @@ class Topology(models.Model):
     given_up = models.TextField(blank=True, default="")
     """The job's word that a batch makes too much (`jobs.protocol.BatchGivenUp`, as JSON), until a query is
     suspended for it."""
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    """Who deployed its first query."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -280,17 +284,3 @@ class PlanSwitch(models.Model):
     class Meta:
         ordering = ("-pk",)
         constraints = (models.UniqueConstraint(fields=("topology", "event_id"), name="switch_event"),)
-
-
-class AuditEntry(models.Model):
-    """Who asked for what of a topology."""
-
-    topology = models.ForeignKey(Topology, on_delete=models.CASCADE, related_name="audit")
-    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
-    action = models.CharField(max_length=20)
-    detail = models.CharField(max_length=255, blank=True, default="")
-    at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ("-pk",)
-        verbose_name_plural = "audit entries"

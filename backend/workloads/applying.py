@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from backend.applied.drift import spec_document
 from backend.applied.models import AppliedQuery, AppliedStream
+from backend.audit.origin import Through, coming, origin
 from backend.bounded.caller import Caller
 from backend.catalog.actions import delete_query, describe_query, store_query, store_version
 from backend.catalog.language import Draft
@@ -64,7 +65,8 @@ def apply_directory(
         more = f"; and {len(refused) - _TOLD} more" if len(refused) > _TOLD else ""
         raise Forbidden("not-applied", "; ".join(refused[:_TOLD]) + more)
     done: list[str] = []
-    with transaction.atomic():
+    by = origin()
+    with coming(Through.DIRECTORY, f"{directory} ({by.told})", account), transaction.atomic():
         _lock(changes)
         if _state(declared) != before:
             raise Conflict(

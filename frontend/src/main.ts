@@ -14,6 +14,7 @@ const ISLANDS: Readonly<Record<string, () => Promise<ComponentType<IslandProps>>
   streams: async () => (await import("./streams/StreamsIsland")).StreamsIsland,
   teams: async () => (await import("./teams/TeamsIsland")).TeamsIsland,
   tokens: async () => (await import("./tokens/TokensIsland")).TokensIsland,
+  audit: async () => (await import("./audit/AuditIsland")).AuditIsland,
   costs: async () => (await import("./costs/CostsIsland")).CostsIsland,
   alerts: async () => (await import("./alerts/AlertsIsland")).AlertsIsland,
   jobs: async () => (await import("./jobs/JobsIsland")).JobsIsland,

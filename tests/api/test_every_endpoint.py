@@ -21,6 +21,7 @@ from pytest_django import Settings
 
 from backend.accounts.models import ServiceAccount, Team
 from backend.alerts.models import AlertRule
+from backend.audit.models import AuditEntry
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
 from backend.deployments.actions import deploy_query
@@ -42,7 +43,7 @@ from jobs.protocol import (
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.physical.rules import ProbeRule
-from tests.api.conftest import TWO_WAY
+from tests.api.conftest import TWO_WAY, signed_in
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,6 +90,9 @@ TABLE: dict[tuple[str, str], Case] = {
     ("delete", "/api/alerts/{id}/"): Case(204, EDITORS, refusal=404),
     ("get", "/api/alerts/{id}/deliveries/"): Case(200, EDITORS, refusal=404),
     ("post", "/api/alerts/{id}/test/"): Case(202, EDITORS, refusal=404),
+    ("get", "/api/audit/"): Case(200, ()),
+    ("get", "/api/audit/choices/"): Case(200, ()),
+    ("get", "/api/audit/download/"): Case(200, ()),
     ("get", "/api/budgets/"): READ,
     ("get", "/api/connectors/"): READ,
     ("get", "/api/forecasts/"): READ,
@@ -280,34 +284,35 @@ def test_the_table_has_every_operation_and_no_other() -> None:
     assert not gone, f"no longer there: {gone}"
 
 
-def test_who_may(
-    world: World,
-    as_owner: Client,
-    as_teammate: Client,
-    as_outsider: Client,
-    as_operator: Client,
-    anonymous: Client,
-) -> None:
-    clients = {
+@pytest.fixture
+def clients(
+    as_owner: Client, as_teammate: Client, as_outsider: Client, as_operator: Client, anonymous: Client
+) -> dict[str, Client]:
+    return {
         "owner": as_owner,
         "teammate": as_teammate,
         "outsider": as_outsider,
         "operator": as_operator,
         "anonymous": anonymous,
     }
+
+
+def _send(client: Client, method: str, path: str, case: Case, world: World) -> Any:
+    number = world.things["alert" if path.startswith("/api/alerts/") else "query"]
+    changed = {key: world.things.get(value, value) for key, value in case.at.items()}
+    url = path.format(**{"id": number, "name": "weather", **changed})
+    body = "" if case.body is None else json.dumps(case.body)
+    return client.generic(method.upper(), f"{url}?{case.query}", body, content_type="application/json")
+
+
+def test_who_may(world: World, clients: dict[str, Client]) -> None:
     wrong = []
     for (method, path), case in sorted(TABLE.items()):
-        number = world.things["alert" if path.startswith("/api/alerts/") else "query"]
-        changed = {key: world.things.get(value, value) for key, value in case.at.items()}
-        url = path.format(**{"id": number, "name": "weather", **changed})
-        body = "" if case.body is None else json.dumps(case.body)
         for role, client in clients.items():
             # One world for all: making it takes longer than all requests, and each leaves no trace.
             world.fill()
             with transaction.atomic():
-                answer = client.generic(
-                    method.upper(), f"{url}?{case.query}", body, content_type="application/json"
-                )
+                answer = _send(client, method, path, case, world)
                 transaction.set_rollback(True)
             refusal = 403 if role == "anonymous" else case.refusal
             wanted = case.status if role in case.who else refusal
@@ -315,5 +320,48 @@ def test_who_may(
                 wanted = 403  # Members see it, and admins change it.
             if answer.status_code != wanted:
                 told = answer.content.decode()[:200]
-                wrong.append(f"{role}: {method} {url}: {answer.status_code}, not {wanted}: {told}")
+                wrong.append(f"{role}: {method} {path}: {answer.status_code}, not {wanted}: {told}")
+    assert not wrong, "\n".join(wrong)
+
+
+QUIET = {
+    # Questions.
+    *(("post", f"/api/sql/{word}/") for word in ("convert", "explain", "format", "outlook", "preview")),
+    *(("post", path) for path in ("/api/sql/validate/", "/api/directory/plan/")),
+    # What one sees oneself alone.
+    *((method, "/api/queries/{id}/favourite/") for method in ("put", "delete")),
+    # Tuples.
+    ("post", "/api/streams/{name}/events/"),
+}
+"""Requests that change nothing which anybody else has."""
+
+
+def test_every_change_is_in_the_audit_trail(
+    world: World, clients: dict[str, Client], settings: Settings
+) -> None:
+    settings.MILLRACE_PRICE_CORE_HOUR = 1.0
+    admin = User.objects.create_superuser("root", password="long-enough-1")
+    asked = {**clients, "admin": signed_in(admin)}
+    names = {"owner": "ann", "operator": "olga", "admin": "root"}
+    wrong = []
+    for (method, path), case in sorted(TABLE.items()):
+        if method == "get":
+            continue
+        role = next((one for one in case.who if one in names), "admin")
+        world.fill()
+        with transaction.atomic():
+            if (method, path) == ("delete", "/api/queries/{id}/chart/"):
+                # There has to be one to take away.
+                assert _send(asked[role], "put", path, TABLE["put", path], world).status_code == 200
+            newest = AuditEntry.objects.order_by("pk").last()
+            answer = _send(asked[role], method, path, case, world)
+            noted = list(AuditEntry.objects.filter(pk__gt=0 if newest is None else newest.pk))
+            transaction.set_rollback(True)
+        told = [(one.account_name, one.verb, one.kind, one.name) for one in noted]
+        if answer.status_code != case.status:
+            wrong.append(f"{method} {path}: {answer.status_code} {answer.content.decode()[:200]}")
+        elif (method, path) in QUIET:
+            wrong += [f"{method} {path}: {told}"] if told else []
+        elif not told or {who for who, *_ in told} != {names[role]}:
+            wrong.append(f"{method} {path} as {role}: {told}")
     assert not wrong, "\n".join(wrong)

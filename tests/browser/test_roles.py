@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -152,6 +154,30 @@ def test_an_admin_gives_a_role(browser: Browser, product: RunningProduct) -> Non
     with signed_in(browser, product.url, "vera", PASSWORD) as page:
         page.goto("/topologies/flights/")
         expect(page.get_by_role("button", name="Re-optimize")).to_be_enabled(timeout=SLOW_MS)
+
+
+def test_an_admin_sees_who_changed_what(browser: Browser, product: RunningProduct) -> None:
+    with signed_in(browser, product.url, "ada", PASSWORD) as page:
+        page.get_by_role("link", name="Audit").click()
+        filters = page.get_by_role("form", name="Narrow")
+        filters.get_by_label("Of what").select_option("query")
+        filters.get_by_label("Find in names").fill("made_up_in_wind")
+        filters.get_by_label("Find in names").press("Enter")
+        made = page.get_by_role("row", name="demo by command create_demo create query made_up_in_wind")
+        made.get_by_text("sql", exact=False).first.click()
+        expect(made.locator("ins").filter(has_text="SELECT")).to_be_visible()
+        page.reload()
+        expect(filters.get_by_label("Of what")).to_have_value("query")
+        expect(made).to_be_visible()
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name="Download as CSV").click()
+        assert "made_up_in_wind" in Path(waiting.value.path()).read_text()
+        filters.get_by_label("Who", exact=True).fill("nobody-at-all")
+        filters.get_by_role("button", name="Find").click()
+        page.get_by_role("button", name="Show all").click()
+        expect(page.get_by_role("row", name=re.compile("ada sign in account ada")).first).to_be_visible()
+    with signed_in(browser, product.url, "olga", PASSWORD) as page:
+        expect(page.get_by_role("link", name="Audit")).to_have_count(0)
 
 
 def test_an_admin_says_what_a_team_may_spend(browser: Browser, product: RunningProduct) -> None:

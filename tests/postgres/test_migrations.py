@@ -12,7 +12,7 @@ import psycopg
 from tests.postgres.conftest import Server
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("alerts", "tokens", "live", "topologies", "catalog", "streams", "accounts")
+OURS = ("alerts", "tokens", "live", "topologies", "audit", "catalog", "streams", "accounts")
 """In the order in which they can go: each builds on those after it."""
 
 _SUSPENDED = """

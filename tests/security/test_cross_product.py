@@ -21,13 +21,14 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import Settings
 
+from backend.audit.models import AuditEntry
 from backend.catalog.actions import create_query
 from backend.deployments import actions
 from backend.limits import suspension
 from backend.planning import revisions
 from backend.runs import process, supervision
 from backend.streams.actions import StreamSpec, create_stream
-from backend.topologies.models import ENDED, AuditEntry, Run, Topology, TopologyQuery
+from backend.topologies.models import ENDED, Run, Topology, TopologyQuery
 from backend.topologies.status import query_status
 from jobs.protocol import EVENTS, events_key, stream_key
 from optimizer.algebra.types import ColumnType
@@ -117,7 +118,7 @@ def test_the_others_go_on_and_miss_nothing(
     assert query_status(crossed) == "suspended"
     assert crossed.excess.endswith("at most 20,000 are allowed")
     assert query_status(TopologyQuery.objects.get(query__name="good")) == "running"
-    assert [entry.detail for entry in AuditEntry.objects.filter(action="suspend")] == [
+    assert [entry.detail for entry in AuditEntry.objects.filter(verb="suspend")] == [
         f"crossed v1: {crossed.excess}"
     ]
     producer.produce(100)

@@ -11,16 +11,18 @@ from rest_framework.views import APIView
 
 from backend.accounts.api.serializers import IsServiceField
 from backend.accounts.reading import Reads
+from backend.audit.models import AuditEntry
+from backend.audit.queries import entries_of_topology
 from backend.http.documents import checked
 from backend.streams.api.serializers import SampleLimitSerializer
-from backend.topologies.models import AuditEntry
 from backend.topologies.queries import topologies
 from backend.topologies.sight import Sight, sight_of
 
 
-class AuditEntrySerializer(serializers.ModelSerializer[AuditEntry]):
-    account = serializers.CharField(source="account.username", allow_null=True, default=None)
+class TopologyAuditEntrySerializer(serializers.ModelSerializer[AuditEntry]):
+    account = serializers.SerializerMethodField()
     account_is_service = IsServiceField(source="account", allow_null=True)
+    action = serializers.CharField(source="verb")
     detail = serializers.SerializerMethodField()
 
     class Meta:
@@ -28,20 +30,23 @@ class AuditEntrySerializer(serializers.ModelSerializer[AuditEntry]):
         fields = ("at", "account", "account_is_service", "action", "detail")
         read_only_fields = fields
 
+    def get_account(self, entry: AuditEntry) -> str | None:
+        return entry.account_name or None
+
     def get_detail(self, entry: AuditEntry) -> str:
         sight: Sight = self.context["sight"]
         return sight.text(entry.detail)
 
 
 class TopologyAudit(APIView):
-    """The newest entries of the audit trail, newest first."""
+    """The newest entries of the audit trail that concern a topology, newest first."""
 
     reads = Reads.TOPOLOGY
 
-    @extend_schema(parameters=[SampleLimitSerializer], responses=AuditEntrySerializer(many=True))
+    @extend_schema(parameters=[SampleLimitSerializer], responses=TopologyAuditEntrySerializer(many=True))
     def get(self, request: Request, name: str) -> Response:
         form = checked(SampleLimitSerializer(data=request.query_params))
         topology = get_object_or_404(topologies(request.user), name=name)
-        entries = topology.audit.select_related("account__service_account")[: form.validated_data["limit"]]
+        entries = entries_of_topology(topology.name, topology.created_at)[: form.validated_data["limit"]]
         sight = sight_of(request.user, topology)
-        return Response(AuditEntrySerializer(entries, many=True, context={"sight": sight}).data)
+        return Response(TopologyAuditEntrySerializer(entries, many=True, context={"sight": sight}).data)

@@ -53,10 +53,7 @@ class StreamList(APIView):
     @extend_schema(request=StreamWriteSerializer, responses={201: StreamSerializer})
     def post(self, request: AccountRequest) -> Response:
         form = checked(StreamWriteSerializer(data=request.data))
-        with transaction.atomic():
-            record = actions.create_stream(request.user, form.spec())
-            if form.validated_data["team"] is not None:
-                actions.give_stream(request.user, record, form.validated_data["team"])
+        record = actions.create_stream(request.user, form.spec(), form.validated_data["team"])
         return Response(_again(request, record), status=201)
 
 

@@ -47,5 +47,6 @@ class TokenDetail(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: AccountRequest, pk: int) -> Response:
-        actions.revoke_token(get_object_or_404(queries.tokens_of(request.user), pk=pk))
+        token = get_object_or_404(queries.tokens_of(request.user), pk=pk)
+        actions.revoke_token(request.user, token)
         return Response(status=204)

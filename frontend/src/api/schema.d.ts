@@ -27,6 +27,18 @@ export interface paths {
         /** @description Send a test message. */
         post: operations["alerts_test_create"];
     };
+    "/api/audit/": {
+        /** @description Who changed what, newest first, a page at a time; for admins. */
+        get: operations["audit_list"];
+    };
+    "/api/audit/choices/": {
+        /** @description Kinds and verbs that entries may be narrowed by; for admins. */
+        get: operations["audit_choices_retrieve"];
+    };
+    "/api/audit/download/": {
+        /** @description All that is looked for as a file, newest first: CSV, or JSON lines; for admins. */
+        get: operations["audit_download_retrieve"];
+    };
     "/api/budgets/": {
         /** @description What one's teams used this month, and what they may spend; admins see all teams. */
         get: operations["budgets_retrieve"];
@@ -287,7 +299,7 @@ export interface paths {
         get: operations["topologies_alternatives_list"];
     };
     "/api/topologies/{name}/audit/": {
-        /** @description The newest entries of the audit trail, newest first. */
+        /** @description The newest entries of the audit trail that concern a topology, newest first. */
         get: operations["topologies_audit_list"];
     };
     "/api/topologies/{name}/costs/": {
@@ -522,14 +534,44 @@ export interface components {
             points: components["schemas"]["ArrivalPoint"][];
             topology: string;
         };
+        AuditChange: {
+            after: unknown;
+            before: unknown;
+            field: string;
+        };
+        /** @description What stands in the trail. */
+        AuditChoices: {
+            kinds: string[];
+            verbs: string[];
+        };
+        /** @description Who changed what, when, and through what, by the names of that time. */
         AuditEntry: {
-            account?: string | null;
+            /** @description null: the product, or nobody who is known */
+            readonly account: string | null;
             /** @description whether that is a service account */
             readonly account_is_service: boolean | null;
-            readonly action: string;
             /** Format: date-time */
             readonly at: string;
+            readonly changes: components["schemas"]["AuditChange"][];
             readonly detail: string;
+            readonly id: number;
+            /** @description the thing's primary key at that time */
+            key: string;
+            readonly kind: string;
+            readonly name: string;
+            readonly team: string;
+            through: components["schemas"]["ThroughEnum"];
+            /** @description of a token, a directory or a command */
+            through_name: string;
+            /** @description that it concerns */
+            topology: string;
+            readonly verb: string;
+        };
+        AuditPage: {
+            /** @description newest first */
+            entries: components["schemas"]["AuditEntry"][];
+            /** @description `before` of the next page; null: no more */
+            next: number | null;
         };
         Awaited: {
             revision: number;
@@ -2739,6 +2781,18 @@ export interface components {
             /** @description by name; members, too */
             readonly service_accounts: string[];
         };
+        /**
+         * @description * `page` - page
+         *     * `token` - token
+         *     * `admin` - admin
+         *     * `directory` - directory
+         *     * `command` - command
+         *     * `provider` - provider
+         *     * `product` - product
+         *     * `unknown` - unknown
+         * @enum {string}
+         */
+        ThroughEnum: "page" | "token" | "admin" | "directory" | "command" | "provider" | "product" | "unknown";
         Token: {
             /** Format: date-time */
             readonly created_at: string;
@@ -2785,6 +2839,15 @@ export interface components {
             trigger_ms: number;
             /** @description why its job is not launched yet; null if it is */
             readonly waiting: string | null;
+        };
+        TopologyAuditEntry: {
+            readonly account: string | null;
+            /** @description whether that is a service account */
+            readonly account_is_service: boolean | null;
+            action: string;
+            /** Format: date-time */
+            readonly at: string;
+            readonly detail: string;
         };
         TopologyPlan: {
             after: components["schemas"]["JointCost"] | null;
@@ -2989,6 +3052,106 @@ export interface operations {
             202: {
                 content: {
                     "application/json": components["schemas"]["Delivery"];
+                };
+            };
+        };
+    };
+    audit_list: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before this one */
+                before?: number;
+                /** @description stream, query, topology, ... */
+                kind?: string;
+                limit?: number;
+                /** @description inclusive */
+                since?: string;
+                team?: string;
+                /** @description words, each anywhere in names, details and changes */
+                text?: string;
+                /**
+                 * @description * `page` - page
+                 *     * `token` - token
+                 *     * `admin` - admin
+                 *     * `directory` - directory
+                 *     * `command` - command
+                 *     * `provider` - provider
+                 *     * `product` - product
+                 *     * `unknown` - unknown
+                 */
+                through?: "page" | "token" | "admin" | "directory" | "command" | "provider" | "product" | "unknown";
+                topology?: string;
+                /** @description exclusive */
+                until?: string;
+                /** @description create, change, deploy, sign in, ... */
+                verb?: string;
+                /** @description an account's name at that time */
+                who?: string;
+            };
+            path?: never;
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+        };
+    };
+    audit_choices_retrieve: {
+        parameters: {
+            query?: never;
+            path?: never;
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["AuditChoices"];
+                };
+            };
+        };
+    };
+    audit_download_retrieve: {
+        parameters: {
+            query?: {
+                /**
+                 * @description * `csv` - csv
+                 *     * `json` - json
+                 */
+                form?: "csv" | "json";
+                /** @description stream, query, topology, ... */
+                kind?: string;
+                /** @description inclusive */
+                since?: string;
+                team?: string;
+                /** @description words, each anywhere in names, details and changes */
+                text?: string;
+                /**
+                 * @description * `page` - page
+                 *     * `token` - token
+                 *     * `admin` - admin
+                 *     * `directory` - directory
+                 *     * `command` - command
+                 *     * `provider` - provider
+                 *     * `product` - product
+                 *     * `unknown` - unknown
+                 */
+                through?: "page" | "token" | "admin" | "directory" | "command" | "provider" | "product" | "unknown";
+                topology?: string;
+                /** @description exclusive */
+                until?: string;
+                /** @description create, change, deploy, sign in, ... */
+                verb?: string;
+                /** @description an account's name at that time */
+                who?: string;
+            };
+            path?: never;
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
                 };
             };
         };
@@ -4294,7 +4457,7 @@ export interface operations {
         responses: {
             200: {
                 content: {
-                    "application/json": components["schemas"]["AuditEntry"][];
+                    "application/json": components["schemas"]["TopologyAuditEntry"][];
                 };
             };
         };

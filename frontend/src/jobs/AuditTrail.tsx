@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { AuditEntry } from "../api/documents";
+import type { TopologyAuditEntry } from "../api/documents";
 import { answered, at, client } from "../api/request";
 import { instant } from "../format/quantities";
 import { AccountName } from "../ui/AccountName";
@@ -10,13 +10,13 @@ import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
 
 const LIMIT = 50;
-const COLUMNS: readonly Column<AuditEntry>[] = [
+const COLUMNS: readonly Column<TopologyAuditEntry>[] = [
   { label: "When (UTC)", cell: (entry) => instant(entry.at) },
   {
     label: "Who",
     cell: ({ account, account_is_service }) =>
-      account === null || account === undefined ? (
-        <span class="muted">deleted account</span>
+      account === null ? (
+        <span class="muted">Millrace</span>
       ) : (
         <AccountName name={account} isService={account_is_service === true} />
       ),

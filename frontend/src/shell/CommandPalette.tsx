@@ -5,6 +5,7 @@ import { parseGraph } from "../plan/physicalGraph";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ownActions, topologyActions } from "./actions";
 import { topologyPage } from "./addresses";
+import type { IslandProps } from "./islandProps";
 import { bestEntries, type Entry } from "./match";
 
 /** An event on `window` that opens the palette. */
@@ -24,6 +25,7 @@ const PAGES: readonly Entry[] = [
   { kind: "page", name: "Account security", href: "/account/security/" },
 ];
 
+const AUDIT: Entry = { kind: "page", name: "Audit trail", href: "/audit/" };
 const NEW_QUERY: Entry = { kind: "page", name: "New query", href: "/queries/new/" };
 
 async function storesOf(topology: string): Promise<Entry[]> {
@@ -61,19 +63,18 @@ async function loadEntries(operator: boolean): Promise<Entry[]> {
 /**
  * Ctrl-K: jump to any query, stream, topology, store or page, or do something, by a few letters of its name.
  *
- * @param writer whether a new query is among the places: viewers could not save one
- * @param operator whether topologies may be started, stopped and planned again
+ * What the account's role does not allow is not among it.
  */
-export function CommandPalette({
-  writer,
-  operator,
-}: {
-  writer: boolean;
-  operator: boolean;
-}): JSX.Element | null {
+export function CommandPalette({ role }: { readonly role: IslandProps["me"]["role"] }): JSX.Element | null {
   const [open, setOpen] = useState(false);
   const [text, setText] = useState("");
-  const pages = [...(writer ? [NEW_QUERY, ...PAGES] : PAGES), ...ownActions()];
+  const operator = role === "operator" || role === "admin";
+  const pages = [
+    ...(role === "viewer" ? [] : [NEW_QUERY]),
+    ...PAGES,
+    ...(role === "admin" ? [AUDIT] : []),
+    ...ownActions(),
+  ];
   const [entries, setEntries] = useState<readonly Entry[]>(pages);
   const [place, setPlace] = useState(0);
   const [problem, setProblem] = useState<string | null>(null);

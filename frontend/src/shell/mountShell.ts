@@ -31,6 +31,5 @@ export function mountShell(me: IslandProps["me"]): void {
   markCurrentPage();
   if (document.querySelector("nav.rail") === null) return;
   render(h(ThemeToggle, {}), place("nav.rail", "theme-toggle"));
-  const operator = me.role === "operator" || me.role === "admin";
-  render(h(CommandPalette, { writer: me.role !== "viewer", operator }), place("body", "command-palette"));
+  render(h(CommandPalette, { role: me.role }), place("body", "command-palette"));
 }

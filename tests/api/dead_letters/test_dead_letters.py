@@ -11,9 +11,9 @@ import redis
 from django.contrib.auth.models import User
 from django.test import Client
 
+from backend.audit.models import AuditEntry
 from backend.deployments.actions import create_topology
 from backend.streams.models import Stream
-from backend.topologies.models import AuditEntry
 from jobs.protocol import DeadLetter, dead_letters_key, stream_key
 
 Post = Callable[..., Any]
@@ -103,8 +103,8 @@ def test_a_letter_is_sent_again_once(
     again = post(as_owner, f"{URL}redrive/", {"letters": chosen})
     assert (again.status_code, again.json()["code"]) == (409, "no-such-letter")
     assert len(sent(bus)) == 2
-    noted = AuditEntry.objects.get()
-    assert (noted.account, noted.topology.name, noted.action) == (owner, "flights", "redrive")
+    noted = AuditEntry.objects.get(topology="flights")
+    assert (noted.account, noted.name, noted.verb) == (owner, "weather", "redrive")
     assert noted.detail == "2 dead letters of weather"
     trail = as_owner.get("/api/topologies/flights/audit/").json()
     assert [(one["account"], one["action"]) for one in trail] == [("ann", "redrive")]
@@ -177,7 +177,7 @@ def test_letters_are_discarded_and_leave_with_their_stream(
     one, _ = put(), put()
     assert post(as_owner, f"{URL}discard/", {"letters": [one]}).json() == {"count": 1}
     assert post(as_owner, f"{URL}discard/", {"letters": [one]}).json() == {"count": 0}
-    assert AuditEntry.objects.get().detail == "1 dead letter of weather"
+    assert AuditEntry.objects.get(topology="flights").detail == "1 dead letter of weather"
     assert as_owner.get(URL).json()["kept"] == 1
 
 

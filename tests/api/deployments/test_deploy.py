@@ -9,11 +9,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from backend.audit.models import AuditEntry
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
 from backend.planning import revisions
 from backend.streams.models import StreamColumn
-from backend.topologies.models import AuditEntry, Plan, Topology
+from backend.topologies.models import Plan, Topology
 from optimizer.physical.graph import PhysicalGraph
 
 Post = Callable[..., Any]
@@ -115,7 +116,9 @@ def test_who_may_operate(
         refused = post(as_teammate, f"{URL}{action}/")
         assert (refused.status_code, refused.json()["code"]) == (403, "operators-only")
         assert post(as_operator, f"{URL}{action}/").status_code == 202
-    assert list(AuditEntry.objects.order_by("pk").values_list("action", flat=True)) == [
+    assert list(
+        AuditEntry.objects.filter(topology="flights").order_by("pk").values_list("verb", flat=True)
+    ) == [
         "deploy",
         "start",
         "stop",

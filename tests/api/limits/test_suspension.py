@@ -18,6 +18,7 @@ from pytest_django import Settings
 from backend.accounts.models import Team
 from backend.alerts import watching
 from backend.alerts.models import Alert, AlertRule
+from backend.audit.models import AuditEntry
 from backend.catalog.actions import create_query
 from backend.catalog.models import Query
 from backend.deployments.actions import deploy_query
@@ -26,7 +27,7 @@ from backend.limits.query_limits import Limits
 from backend.limits.quota_usage import excess_of, shares
 from backend.planning import revisions
 from backend.runs.recording import consume
-from backend.topologies.models import AuditEntry, Desired, Run, Topology, TopologyQuery
+from backend.topologies.models import Desired, Run, Topology, TopologyQuery
 from backend.topologies.status import query_status
 from jobs.protocol import (
     AnyEvent,
@@ -198,8 +199,8 @@ def test_a_query_above_its_limit_for_some_batches_is_suspended_and_the_others_go
     reason = "1,001 results per second; at most 1,000 are allowed"
     assert board.suspended() == {"hour": reason}
     assert {query.name for query in board.graph.queries} == {"minute", "windy"}
-    assert AuditEntry.objects.get(action="suspend").detail == f"hour v1: {reason}"
-    assert AuditEntry.objects.get(action="suspend").account is None
+    assert AuditEntry.objects.get(verb="suspend").detail == f"hour v1: {reason}"
+    assert AuditEntry.objects.get(verb="suspend").account is None
 
     hour = Query.objects.get(name="hour")
     document = as_owner.get(f"/api/queries/{hour.pk}/").json()
@@ -317,7 +318,7 @@ def test_several_workers_suspend_once(board: Board) -> None:
     rounds = [suspension.suspend_excessive(board.topology.pk, now) for _ in range(3)]
     assert rounds == [True, False, False]
     assert board.topology.revision == revision + 1
-    assert AuditEntry.objects.filter(action="suspend").count() == 1
+    assert AuditEntry.objects.filter(verb="suspend").count() == 1
 
 
 def _allow(client: Client, query: Query, allowed: bool) -> Any:
@@ -337,7 +338,7 @@ def test_an_operator_lets_a_query_cost_more(
     assert _allow(as_operator, query, True).json() == {"allowed": True}
     assert post(as_owner, url).status_code == 202
     assert _allow(as_operator, query, False).json() == {"allowed": False}
-    assert [entry.action for entry in AuditEntry.objects.all()] == ["limit", "deploy"]
+    assert [entry.verb for entry in AuditEntry.objects.all()[:3]] == ["limit", "deploy", "allow"]
     assert post(as_owner, url).status_code == 409
 
 

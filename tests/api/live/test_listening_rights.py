@@ -124,7 +124,7 @@ def _is_deleted(one: Watcher) -> None:
 
 
 def _token_is_revoked(one: Watcher) -> None:
-    revoke_token(one.token)
+    revoke_token(one.token.owner, one.token)
 
 
 def _token_expires(one: Watcher) -> None:

@@ -12,9 +12,10 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from backend.audit.models import AuditEntry
 from backend.deployments import memory_limit
 from backend.runs import supervision
-from backend.topologies.models import AuditEntry, Topology
+from backend.topologies.models import Topology
 from jobs.cli import options
 from jobs.storage import memory_budget as residence
 from optimizer.algebra.settings import size
@@ -42,7 +43,7 @@ def test_what_an_operator_sets_is_shown_and_audited_once(as_operator: Client, to
         assert (answer.status_code, answer.json()["memory_limit_bytes"]) == (200, LIMIT), answer.content
     assert limit(as_operator, None).status_code == 200
     assert shown(as_operator) == (None, None)
-    trail = AuditEntry.objects.filter(action="memory limit").order_by("pk")
+    trail = AuditEntry.objects.filter(verb="memory limit").order_by("pk")
     assert list(trail.values_list("account__username", "detail")) == [
         ("olga", f"{LIMIT} bytes"),
         ("olga", "none"),

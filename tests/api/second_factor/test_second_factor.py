@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal import auth as totp
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.core.checks import run_checks
 from django.test import Client
 from pytest_django import Settings
 
+from backend.audit.models import AuditEntry
 from backend.live.sse.admission import Admission, QuerySeen, no_longer_hold
 from backend.second_factor.actions import activate
 from backend.second_factor.codes import spend
@@ -296,8 +296,9 @@ def test_an_admin_resets_it_and_that_is_told(codes: list[str], owner: User, oper
     assert root.post(path, {"post": "yes"}).status_code == 302
     assert not Authenticator.objects.exists()
     assert password(Client())["Location"] == "/"
-    told = LogEntry.objects.filter(object_repr="ann", change_message="second factor: reset by an admin")
-    assert [one.user.get_username() for one in told] == ["root"]
+    told = AuditEntry.objects.filter(kind="second factor", name="ann", verb="reset")
+    assert [(one.account_name, one.through) for one in told] == [("root", "admin")]
+    assert not AuditEntry.objects.filter(verb="delete").exists(), "it is told once"
 
 
 def test_another_secret_key_lets_nobody_in(codes: list[str], clock: Clock, settings: Settings) -> None:

@@ -1,0 +1,1 @@
+"""Reading the audit trail: filters, pages and files, for admins."""
