@@ -30,12 +30,13 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 def _pytest(name: str, *arguments: str) -> list[str]:
     # What failed last is kept for each by itself: two write it at once.
-    return [sys.executable, "-m", "pytest", "-o", f"cache_dir=.pytest_cache/{name}", *arguments]
+    own = ("-o", f"cache_dir=.pytest_cache/{name}", "--durations=8", "--durations-min=20")
+    return [sys.executable, "-m", "pytest", *own, *arguments]
 
 
 SUITES = {
     # The longest first, so that none of them is left to the end.
-    "browser": _pytest("browser", "tests/browser"),
+    "browser": _pytest("browser", "-m", "not long", "tests/browser"),
     "oracle": _pytest("oracle", "-m", "not long", "tests/oracle"),
     "unit": _pytest("unit", "-m", "not long", "tests/unit"),
     "simulation": _pytest("simulation", "tests/simulation", "--schedules=100"),
@@ -51,7 +52,7 @@ SUITES = {
     "frontend": ["npx", "--no-install", "vitest", "run"],
 }
 LONG_SUITES = {
-    "long": _pytest("long", "-m", "long", "tests/runtime", "tests/oracle", "tests/unit"),
+    "long": _pytest("long", "-m", "long", "tests/runtime", "tests/oracle", "tests/unit", "tests/browser"),
     "faults": _pytest("faults", "tests/faults"),
     "security": _pytest("security", "tests/security"),
     "docker": _pytest("docker", "tests/docker"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import sqrt
+from functools import cached_property
+from math import prod, sqrt
 
 import duckdb
 import polars as pl
@@ -19,7 +20,7 @@ _CONFIDENCE = 1.96
 """Standard errors to either side: about 95 %."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SampleStatistics:
     """Selectivities counted on one frame per stream.
 
@@ -73,19 +74,24 @@ class SampleStatistics:
         frame = self.frames.get(stream_of(name))
         return None if frame is None or frame.is_empty() else frame.head(self.rows_per_stream)
 
+    @cached_property
+    def _samples(self) -> duckdb.DuckDBPyConnection:
+        """A database with the samples, one for all predicates: making one takes longer than most counts."""
+        connection = duckdb.connect()
+        for stream in self.frames:
+            if (frame := self._sample(stream)) is not None:
+                connection.register(self._table(stream), frame.to_arrow())
+        return connection
+
+    def _table(self, stream: str) -> str:
+        return f"stream{sorted(self.frames).index(stream)}"
+
     def _count(self, predicate: Expression, inputs: list[str]) -> tuple[int, int, int]:
         names = {name: f"sample{position}" for position, name in enumerate(inputs)}
-        pairs, least = 1, self.rows_per_stream
-        with duckdb.connect() as connection:
-            for name, table in names.items():
-                frame = self._sample(name)
-                assert frame is not None
-                connection.register(table, frame.to_arrow())
-                pairs *= len(frame)
-                least = min(least, len(frame))
-            # As in queries: what raises is not true.
-            condition = to_duckdb_sql(rename_inputs(predicate, names), null_where_it_errs)
-            tables = ", ".join(quote(table) for table in names.values())
-            row = connection.execute(f"SELECT count(*) FROM {tables} WHERE {condition}").fetchone()
+        sizes = [len(frame) for name in inputs if (frame := self._sample(name)) is not None]
+        # As in queries: what raises is not true.
+        condition = to_duckdb_sql(rename_inputs(predicate, names), null_where_it_errs)
+        tables = ", ".join(f"{self._table(stream_of(name))} AS {quote(names[name])}" for name in inputs)
+        row = self._samples.execute(f"SELECT count(*) FROM {tables} WHERE {condition}").fetchone()
         assert row is not None
-        return int(row[0]), pairs, least
+        return int(row[0]), prod(sizes), min(self.rows_per_stream, *sizes)

@@ -128,11 +128,12 @@ TAPS: tuple[tuple[Callable[[Page], Locator], Effect], ...] = (
 )
 
 
-def test_no_tap_is_lost(fire: tuple[Page, Updates]) -> None:
-    """Also not the second time: what is lost is lost at some moments only."""
+@pytest.mark.parametrize("rounds", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_no_tap_is_lost(fire: tuple[Page, Updates], rounds: int) -> None:
+    """What is lost is lost at some moments only: a second round finds more."""
     page, _ = fire
     opened(page)
-    for _ in range(2):
+    for _ in range(rounds):
         for find, effect in TAPS:
             target = find(page)
             expect(target).to_be_visible()
@@ -223,6 +224,7 @@ def lost(page: Page) -> list[str]:
     return [one for one in page.evaluate(LOST) if not any(mark in one for mark in past)]
 
 
+@pytest.mark.long
 def test_every_control_of_a_topology_keeps_its_element(fire: tuple[Page, Updates]) -> None:
     page, updates = fire
     opened(page)
@@ -243,6 +245,7 @@ def test_every_control_of_a_topology_keeps_its_element(fire: tuple[Page, Updates
         assert lost(page) == []
 
 
+@pytest.mark.long
 def test_every_control_of_the_other_pages_keeps_its_element(fire: tuple[Page, Updates]) -> None:
     first, _ = fire
     addresses = [

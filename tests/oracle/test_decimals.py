@@ -92,7 +92,7 @@ def _write(folder: Path) -> tuple[pa.Table, pa.Table]:
 @pytest.mark.parametrize(
     "run",
     [
-        Run(method="ilp", batch_rows=400, parallelism=3),
+        pytest.param(Run(method="ilp", batch_rows=400, parallelism=3), marks=pytest.mark.long),
         Run(method="greedy", batch_rows=700, parallelism=2, options=("--memory-limit", "524288")),
     ],
     ids=["ilp", "memory limit"],

@@ -19,11 +19,11 @@ from tests.oracle.replay import CHANGING_GRIDS, Run
     ("seed", "run", "queries", "streams"),
     [
         (1, Run("ilp"), 4, 3),
-        (2, Run("greedy"), 4, 3),
+        pytest.param(2, Run("greedy"), 4, 3, marks=pytest.mark.long),
         (3, Run("individual", batch_rows=60), 3, 2),
         (4, Run("flat", batch_rows=90, parallelism=3), 5, 4),
         pytest.param(5, Run("left-deep"), 3, 3, marks=pytest.mark.long),
-        (6, Run("tree"), 3, 3),
+        pytest.param(6, Run("tree"), 3, 3, marks=pytest.mark.long),
     ],
     ids=lambda value: value.method if isinstance(value, Run) else str(value),
 )
@@ -37,7 +37,11 @@ def test_answers_equal_duckdb(seed: int, run: Run, queries: int, streams: int, t
         pytest.param(70, (), 0, id="plain", marks=pytest.mark.long),
         pytest.param(71, (), 1, id="killed"),
         pytest.param(71, (), 2, id="killed-twice", marks=pytest.mark.long),
-        pytest.param(72, ("--another-plan-every-epoch", "--epoch-batches", "2"), 0, id="other-plans"),
+        pytest.param(
+            *(72, ("--another-plan-every-epoch", "--epoch-batches", "2"), 0),
+            id="other-plans",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_outer_semi_and_anti_joins_equal_duckdb(
@@ -51,7 +55,7 @@ def test_outer_semi_and_anti_joins_equal_duckdb(
 @pytest.mark.parametrize(
     ("seed", "run"),
     [
-        (60, Run("ilp", batch_rows=100)),
+        pytest.param(60, Run("ilp", batch_rows=100), marks=pytest.mark.long),
         pytest.param(61, Run("greedy", batch_rows=37), marks=pytest.mark.long),
         (62, Run(batch_rows=90, options=("--another-plan-every-epoch", "--epoch-batches", "2"))),
     ],
@@ -68,7 +72,8 @@ def test_killed_and_continued_equals_duckdb(tmp_path: Path) -> None:
     run_case(30, tmp_path / "case", Run(), kills=2)
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("kills", [1, 2])
 def test_grids_that_change_and_are_killed_equal_duckdb(kills: int, tmp_path: Path) -> None:
     run_case(31, tmp_path / "case", Run(parallelism=3, options=CHANGING_GRIDS), kills=kills)
     plans = (tmp_path / "case" / "out" / "checkpoint" / "plans").glob("*.json")
