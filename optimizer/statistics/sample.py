@@ -76,7 +76,7 @@ class SampleStatistics:
 
     @cached_property
     def _samples(self) -> duckdb.DuckDBPyConnection:
-        """A database with the samples, one for all predicates: making one takes longer than most counts."""
+        """A database with the samples: making one takes longer than most counts."""
         connection = duckdb.connect()
         for stream in self.frames:
             if (frame := self._sample(stream)) is not None:
