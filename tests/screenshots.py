@@ -60,7 +60,6 @@ PAGES = {
     "jobs": "/jobs/",
     "costs": "/costs/",
     "alerts": "/alerts/",
-    "audit": "/audit/",
     "tokens": "/tokens/",
     "teams": "/teams/",
     "account": "/account/security/",

@@ -101,6 +101,14 @@ def axe() -> str:
     return (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text()
 
 
+def barriers(page: Page, axe: str) -> list[str]:
+    """What axe finds on a page that keeps somebody from using it: the rule, and the first place."""
+    page.evaluate(axe)
+    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    grave = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in grave]
+
+
 _sessions: dict[tuple[str, str], StorageState] = {}
 """Of each site and account, since its first page signed in."""
 

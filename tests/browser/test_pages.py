@@ -9,10 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from optimizer.workload import read_streams
+from tests.browser.conftest import barriers
 from tests.screenshots import OPENED, PAGES, SLOW_MS, WIDTHS
 from tests.unit.conversion.test_golden import INPUTS, TPCH
-
-SERIOUS = ("serious", "critical")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -31,14 +30,7 @@ def test_axe_finds_nothing_serious(page: Page, axe: str, name: str, theme: str) 
         expect(page.get_by_text("Loading")).to_have_count(0, timeout=SLOW_MS)
         if name in OPENED:
             OPENED[name](page)
-        page.evaluate(axe)
-        found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-        told = [
-            f"{one['id']} at {width}: {one['nodes'][0]['html'][:160]}"
-            for one in found["violations"]
-            if one["impact"] in SERIOUS
-        ]
-        assert not told, "\n".join(told)
+        assert barriers(page, axe) == [], width
 
 
 def test_a_stream_is_registered_and_edited(page: Page) -> None:
@@ -108,9 +100,7 @@ def test_a_query_of_nested_joins_is_converted(page: Page, axe: str) -> None:
     expect(page.get_by_role("tree", name="Before: binary joins").locator(".join")).to_have_count(2)
     after.locator(".multi_join .label").hover()
     expect(page.locator(".operator.marked")).to_have_count(3)
-    page.evaluate(axe)
-    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-    assert [one["id"] for one in found["violations"] if one["impact"] in SERIOUS] == []
+    assert barriers(page, axe) == []
     # What was converted goes on as a query, and another text is not taken for the converted one.
     page.get_by_label("SQL with joins in any nesting").press("End")
     page.keyboard.insert_text(" ")

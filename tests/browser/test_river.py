@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import barriers
 from tests.browser.test_operating import wait_for_results
 from tests.browser.test_story import SLOW_MS
 
@@ -49,10 +50,7 @@ def test_the_whole_plan_is_one_picture(page: Page, axe: str) -> None:
     page.get_by_text("As a table").click()
     rows = page.get_by_role("region", name="Places of the river").locator("tbody tr")
     expect(rows.filter(has_text="diverging_wind").first).to_be_visible()
-    page.evaluate(axe)
-    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-    grave = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in grave] == []
+    assert barriers(page, axe) == []
 
     page.set_viewport_size({"width": 390, "height": 844})
     expect(queries.first).to_be_visible()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import ROOT, RunningProduct, signed_in
+from tests.browser.conftest import ROOT, RunningProduct, barriers, signed_in
 from tests.browser.jobs_page import job_of
 from tests.browser.test_story import SLOW_MS
 
@@ -156,7 +156,7 @@ def test_an_admin_gives_a_role(browser: Browser, product: RunningProduct) -> Non
         expect(page.get_by_role("button", name="Re-optimize")).to_be_enabled(timeout=SLOW_MS)
 
 
-def test_an_admin_sees_who_changed_what(browser: Browser, product: RunningProduct) -> None:
+def test_an_admin_sees_who_changed_what(browser: Browser, product: RunningProduct, axe: str) -> None:
     with signed_in(browser, product.url, "ada", PASSWORD) as page:
         page.get_by_role("link", name="Audit").click()
         filters = page.get_by_role("form", name="Narrow")
@@ -166,6 +166,11 @@ def test_an_admin_sees_who_changed_what(browser: Browser, product: RunningProduc
         made = page.get_by_role("row", name="demo by command create_demo create query made_up_in_wind")
         made.get_by_text("sql", exact=False).first.click()
         expect(made.locator("ins").filter(has_text="SELECT")).to_be_visible()
+        for theme, width in (("light", 1280), ("dark", 1280), ("light", 390)):
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+            page.set_viewport_size({"width": width, "height": 900})
+            assert barriers(page, axe) == [], (theme, width)
+        page.set_viewport_size({"width": 1280, "height": 900})
         page.reload()
         expect(filters.get_by_label("Of what")).to_have_value("query")
         expect(made).to_be_visible()
