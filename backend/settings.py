@@ -328,8 +328,8 @@ CELERY_BEAT_SCHEDULE = {
     },
     "prune audit": {
         "task": "audit.prune",
-        "schedule": 600.0,
-        "options": {"expires": 600.0},
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
     },
     "adapt": {
         "task": "topologies.adapt",

@@ -8,7 +8,8 @@ from django.db import transaction
 
 from backend.accounts.models import Team
 from backend.accounts.queries import GROUPS, OPERATORS, role_of
-from backend.audit.actions import Subject, record
+from backend.accounts.recording import about_team
+from backend.audit.actions import record
 from backend.audit.changes import changed
 from backend.errors import Forbidden
 
@@ -60,4 +61,4 @@ def set_private(account: User, team: Team, private: bool | None) -> None:
     team.private = private
     team.save(update_fields=["private"])
     if changes:
-        record(account, "change", Subject("team", team.name, team.pk, team.name), changes=changes)
+        record(account, "change", about_team(team), changes=changes)

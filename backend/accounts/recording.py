@@ -57,6 +57,11 @@ def about(account: User) -> Subject:
     return Subject("account", account.get_username(), account.pk)
 
 
+def about_team(team: Team) -> Subject:
+    """A team as the trail calls it."""
+    return Subject("team", team.name, team.pk, team.name)
+
+
 def _remember(instance: User, raw: bool, update_fields: Iterable[str] | None, **_: Any) -> None:
     """Keep with the record how it was."""
     instance._recorded = None  # type: ignore[attr-defined]  # ours, from here to `_saved`
@@ -98,16 +103,16 @@ def _permissions(**about: Any) -> None:
         _note_links(account, verb, "permissions", permissions)
 
 
-def _note_links(account: User, verb: str, what: str, names: list[str]) -> None:
+def _note_links(account: User, verb: str, what: str, linked: list[Any]) -> None:
+    names = sorted(str(one) for one in linked)
     changes = changed({}, {what: names}) if verb == "add" else changed({what: names}, {})
     record(None, f"{verb} {what}", about(account), changes=changes)
 
 
 def _members(**about: Any) -> None:
     for account, verb, teams in _linked(Team, **about):
-        for name in teams:
-            subject = Subject("team", name, Team.objects.get(name=name).pk, name)
-            record(None, f"{verb} member", subject, detail=account.get_username())
+        for team in teams:
+            record(None, f"{verb} member", about_team(team), detail=account.get_username())
 
 
 def _linked(
@@ -118,8 +123,8 @@ def _linked(
     pk_set: set[int] | None,
     sender: Any,
     **_: Any,
-) -> Iterator[tuple[User, str, list[str]]]:
-    """Accounts with the links that they get or lose by this.
+) -> Iterator[tuple[User, str, list[Any]]]:
+    """Accounts, with what they get or lose by this.
 
     Those that were not there are not lost: whoever takes accounts out does not ask first.
     """
@@ -132,12 +137,12 @@ def _linked(
     links = sender._default_manager.filter(**{near: instance.pk})
     if pk_set is not None:
         links = links.filter(**{f"{far}__in": pk_set})
-    found: dict[int, tuple[User, list[str]]] = {}
+    found: dict[int, tuple[User, list[Any]]] = {}
     for link in links.select_related(account, other).order_by("pk"):
         one = getattr(link, account)
-        found.setdefault(one.pk, (one, []))[1].append(str(getattr(link, other)))
-    for one, names in found.values():
-        yield one, verb, sorted(names)
+        found.setdefault(one.pk, (one, []))[1].append(getattr(link, other))
+    for one, others in found.values():
+        yield one, verb, others
 
 
 def _signed_in(user: User, **_: Any) -> None:

@@ -86,7 +86,7 @@ def change_rule(account: User, rule: AlertRule, spec: RuleSpec) -> None:
 @transaction.atomic
 def delete_rule(account: User, rule: AlertRule) -> None:
     refuse_others(account, rule)
-    record(account, "delete", Subject.of(_KIND, rule), topology=_topology(rule))
+    record(account, "delete", Subject.of(_KIND, rule))
     rule.delete()
 
 
@@ -106,7 +106,7 @@ def try_rule(account: User, rule: AlertRule) -> Delivery:
             rule=rule, kind=Kind.TEST, detail="this is a test", opened_at=now, closed_at=now
         )
         made = Delivery.objects.create(alert=alert, event="opened", due_at=now)
-        record(account, "test", Subject.of(_KIND, rule), topology=_topology(rule))
+        record(account, "test", Subject.of(_KIND, rule))
         transaction.on_commit(lambda: tasks.deliver.delay(made.pk))
     return made
 
@@ -117,18 +117,15 @@ def _described(rule: AlertRule) -> dict[str, object]:
         *("name", "channel", "target", "on_failed", "lag_seconds", "stuck_seconds", "letters_per_minute"),
         *("latency_ms", "state_mb", "cores", "enabled"),
     )
-    of = {"topology": _topology(rule) or None, "team": None if rule.team is None else rule.team.name}
-    return {**{name: getattr(rule, name) for name in plain}, **of}
+    of = (("topology", rule.topology), ("team", rule.team))
+    named = {name: None if one is None else one.name for name, one in of}
+    return {**{name: getattr(rule, name) for name in plain}, **named}
 
 
 def _note(account: User, verb: str, rule: AlertRule, before: dict[str, object]) -> None:
     # Whoever knows the address of a webhook may often post to it.
     changes = changed(before, _described(rule), hidden=["target"])
-    record(account, verb, Subject.of(_KIND, rule), topology=_topology(rule), changes=changes)
-
-
-def _topology(rule: AlertRule) -> str:
-    return "" if rule.topology is None else rule.topology.name
+    record(account, verb, Subject.of(_KIND, rule), changes=changes)
 
 
 def _write(account: User, rule: AlertRule, spec: RuleSpec) -> None:

@@ -61,8 +61,9 @@ def _seen(owner: User, topology: Topology, observed: Observed) -> Observed:
 
     Of a topology that it does not read, nothing; of money, only its teams'.
     """
-    teams = teams_seen(owner).filter(name__in=observed.budgets).values_list("name", flat=True)
-    observed = replace(observed, budgets={name: observed.budgets[name] for name in teams})
+    if observed.budgets:
+        teams = teams_seen(owner).filter(name__in=observed.budgets).values_list("name", flat=True)
+        observed = replace(observed, budgets={name: observed.budgets[name] for name in teams})
     if reads_everything(owner):
         return observed
     if not topologies(owner).filter(pk=topology.pk).exists():

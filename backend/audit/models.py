@@ -3,10 +3,18 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.utils import timezone
 
 from backend.audit.origin import Through
+
+
+class AsWritten(DjangoJSONEncoder):
+    """Texts as they are, to be found where JSON is stored as text."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "ensure_ascii": False})
 
 
 class AuditEntry(models.Model):
@@ -38,7 +46,7 @@ class AuditEntry(models.Model):
     """What was done: create, change, delete, deploy, sign in."""
     detail = models.TextField(blank=True, default="")
     """More of it in one line."""
-    changes = models.JSONField(default=dict)
+    changes = models.JSONField(default=dict, encoder=AsWritten)
     """Values before and after by field (`backend.audit.changes`); never a secret."""
 
     class Meta:

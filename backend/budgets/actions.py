@@ -11,7 +11,8 @@ from django.db.models import F
 
 from backend.accounts.models import Team
 from backend.accounts.queries import role_of
-from backend.audit.actions import Subject, record
+from backend.accounts.recording import about_team
+from backend.audit.actions import record
 from backend.audit.changes import changed
 from backend.budgets.models import Budget, DayOfUse, Meter
 from backend.budgets.months import Month, hours_by_day
@@ -47,7 +48,7 @@ def set_budget(account: User, team: Team, amount: float | None) -> None:
         else:
             Budget.objects.update_or_create(team=team, defaults={"amount": amount})
         if changes := changed({"budget": before}, {"budget": amount}):
-            record(account, "change", Subject("team", team.name, team.pk, team.name), changes=changes)
+            record(account, "change", about_team(team), changes=changes)
 
 
 def take_in(now: datetime) -> None:

@@ -16,6 +16,7 @@ from backend.audit.changes import changed
 from backend.bounded.caller import calling
 from backend.budgets.queries import refuse_spent
 from backend.catalog.models import Query, QueryVersion
+from backend.deployments.noted import note
 from backend.deployments.placement import topology_of
 from backend.deployments.topology_quota import claim_topology
 from backend.errors import Conflict, Forbidden
@@ -223,9 +224,7 @@ def _desired(topology: Topology) -> str:
 
 
 def _note(topology: Topology, account: User, verb: str, before: str, detail: str = "") -> None:
-    subject = Subject("topology", topology.name, topology.pk)
-    changes = changed({"desired": before}, {"desired": _desired(topology)})
-    record(account, verb, subject, topology=topology.name, detail=detail, changes=changes)
+    note(account, verb, topology, changed({"desired": before}, {"desired": _desired(topology)}), detail)
 
 
 def _note_query(

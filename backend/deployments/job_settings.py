@@ -8,8 +8,8 @@ from django.db import transaction
 
 from backend.accounts.queries import is_operator
 from backend.alerts import webhooks
-from backend.audit.actions import Subject, record
 from backend.audit.changes import changed
+from backend.deployments.noted import note
 from backend.errors import Conflict, Forbidden
 from backend.topologies.job_settings import SERVERS, JobSettings
 from backend.topologies.models import Topology
@@ -48,11 +48,5 @@ def set_job(account: User, topology: Topology, wanted: JobSettings) -> None:
     if changes:
         with transaction.atomic():
             Topology.objects.filter(pk=topology.pk).update(job=wanted.chosen())
-            record(
-                account,
-                "job settings",
-                Subject("topology", topology.name, topology.pk),
-                topology=topology.name,
-                detail=", ".join(f"{name}: {after}" for name, (_, after) in changes.items()),
-                changes=changes,
-            )
+            said = ", ".join(f"{name}: {after}" for name, (_, after) in changes.items())
+            note(account, "job settings", topology, changes, said)

@@ -6,8 +6,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
-from backend.audit.actions import Subject, record
 from backend.audit.changes import changed
+from backend.deployments.noted import note
 from backend.errors import Forbidden
 from backend.topologies.models import Topology
 from optimizer.algebra.errors import InputError, Place
@@ -48,11 +48,5 @@ def set_memory_limit(account: User, topology: Topology, limit_bytes: int | None)
         before = {field: Topology.objects.values_list(field, flat=True).get(pk=topology.pk)}
         others = Topology.objects.filter(pk=topology.pk).exclude(memory_limit_bytes=limit_bytes)
         if others.update(memory_limit_bytes=limit_bytes, halted=False):
-            record(
-                account,
-                "memory limit",
-                Subject("topology", topology.name, topology.pk),
-                topology=topology.name,
-                detail="none" if limit_bytes is None else f"{limit_bytes} bytes",
-                changes=changed(before, {field: limit_bytes}),
-            )
+            said = "none" if limit_bytes is None else f"{limit_bytes} bytes"
+            note(account, "memory limit", topology, changed(before, {field: limit_bytes}), said)

@@ -6,9 +6,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
-from backend.audit.actions import Subject, record
 from backend.audit.changes import changed
 from backend.deployments import actions
+from backend.deployments.noted import note
 from backend.errors import Forbidden
 from backend.topologies.models import Topology
 from optimizer.planner.settings import PlannerSettings
@@ -34,13 +34,7 @@ def set_planner(account: User, topology: Topology, wanted: PlannerSettings) -> N
         return
     with transaction.atomic():
         Topology.objects.filter(pk=topology.pk).update(planner=wanted.chosen())
-        record(
-            account,
-            "planner",
-            Subject("topology", topology.name, topology.pk),
-            topology=topology.name,
-            detail=said,
-            changes=changed(topology.planner_settings.document(), wanted.document()),
-        )
+        changes = changed(topology.planner_settings.document(), wanted.document())
+        note(account, "planner", topology, changes, said)
         if topology.answered.exists():
             actions.replan(account, topology)

@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from backend.accounts.queries import is_operator
-from backend.audit.actions import Subject, record
 from backend.audit.changes import changed
 from backend.deployments import actions
+from backend.deployments.noted import note
 from backend.errors import Conflict, Forbidden
 from backend.streams.models import Stream
 from backend.topologies.models import Topology
@@ -77,11 +77,5 @@ def set_tasks(account: User, topology: Topology, wanted: Mapping[str, int | None
             Stream.objects.filter(name=stream).update(parallelism=tasks)
         actions.replan(account, topology)
         said = ", ".join(f"{stream}: {tasks or 'by load'}" for stream, tasks in changed_to.items())
-        record(
-            account,
-            "scale",
-            Subject("topology", topology.name, topology.pk),
-            topology=topology.name,
-            detail=said,
-            changes=changed({stream: present[stream] for stream in changed_to}, changed_to),
-        )
+        changes = changed({stream: present[stream] for stream in changed_to}, changed_to)
+        note(account, "scale", topology, changes, said)

@@ -17,7 +17,8 @@ from django.utils import timezone
 
 from backend.accounts.models import Team
 from backend.accounts.queries import is_service
-from backend.audit.actions import Subject, record
+from backend.accounts.recording import about_team
+from backend.audit.actions import record
 from backend.audit.origin import Through, coming
 
 
@@ -102,7 +103,7 @@ def follow(request: HttpRequest, user: User, sociallogin: SocialLogin | None = N
         for name in sorted({*teams.values()}):
             team, is_new = Team.objects.get_or_create(name=name)
             if is_new:
-                record(user, "create", Subject("team", name, team.pk, name))
+                record(user, "create", about_team(team))
             if name in wanted:
                 team.members.add(user)
             else:

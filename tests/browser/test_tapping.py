@@ -245,7 +245,6 @@ def test_every_control_of_a_topology_keeps_its_element(fire: tuple[Page, Updates
         assert lost(page) == []
 
 
-@pytest.mark.long
 def test_every_control_of_the_other_pages_keeps_its_element(fire: tuple[Page, Updates]) -> None:
     first, _ = fire
     addresses = [

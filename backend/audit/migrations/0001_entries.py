@@ -3,6 +3,8 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+import backend.audit.models
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -47,7 +49,7 @@ class Migration(migrations.Migration):
                 ("topology", models.CharField(blank=True, default="", max_length=63)),
                 ("verb", models.CharField(max_length=40)),
                 ("detail", models.TextField(blank=True, default="")),
-                ("changes", models.JSONField(default=dict)),
+                ("changes", models.JSONField(default=dict, encoder=backend.audit.models.AsWritten)),
                 (
                     "account",
                     models.ForeignKey(

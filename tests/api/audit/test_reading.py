@@ -35,7 +35,8 @@ def as_admin(db: None) -> Client:
 def trail(owner: User, operator: User, as_admin: Client) -> None:
     """Three entries, an hour apart."""
     AuditEntry.objects.all().delete()
-    record(owner, "create", Subject("query", "windy", 1, "airside"), changes=changed({}, {"sql": "SELECT 1"}))
+    said = changed({}, {"sql": "SELECT 1 -- Zürich"})
+    record(owner, "create", Subject("query", "windy", 1, "airside"), changes=said)
     with coming(Through.TOKEN, "ci", owner):
         record(None, "deploy", Subject("query", "windy", 1, "airside"), topology="flights", detail="windy v1")
     record(operator, "stop", Subject("topology", "flights", 1), topology="flights", detail="now")
@@ -63,6 +64,7 @@ def _asked(client: Client, **query: object) -> Any:
         ({"text": "select"}, ["create"]),
         ({"text": "WINDY ci"}, ["deploy"]),
         ({"text": "%"}, []),
+        ({"text": "Zürich"}, ["create"]),
         ({"since": "2026-11-27T13:00:00Z"}, ["stop", "deploy"]),
         ({"until": "2026-11-27T13:00:00Z"}, ["create"]),
     ],
@@ -77,7 +79,7 @@ def test_it_is_narrowed_by_what_is_known(
 
 def test_an_entry_is_told_whole(trail: None, as_admin: Client) -> None:
     _, deployed, created = _asked(as_admin)["entries"]
-    assert created["changes"] == [{"field": "sql", "before": None, "after": "SELECT 1"}]
+    assert created["changes"] == [{"field": "sql", "before": None, "after": "SELECT 1 -- Zürich"}]
     del deployed["id"]
     assert deployed == {
         "at": "2026-11-27T13:00:00Z",

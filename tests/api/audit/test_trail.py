@@ -107,9 +107,11 @@ def test_commands_of_the_server_are_told_apart(tmp_path: Path) -> None:
     assert "command create_operator add roles account olga -" in told
 
 
-def test_no_secret_is_in_it(as_owner: Client, owner: User, admin: User, post: Post) -> None:
+def test_no_secret_is_in_it(
+    as_owner: Client, owner: User, admin: User, topology: Topology, post: Post
+) -> None:
     rule = {"name": "night", "channel": "webhook", "target": "https://example.org/hook/s3cret-path"}
-    assert post(as_owner, "/api/alerts/", rule).status_code == 201
+    assert post(as_owner, "/api/alerts/", {**rule, "topology": topology.name}).status_code == 201
     secret = post(as_owner, "/api/tokens/", {"name": "laptop"}).json()["secret"]
     root = signed_in(admin)
     page = f"/admin/auth/user/{owner.pk}/password/"
@@ -120,7 +122,10 @@ def test_no_secret_is_in_it(as_owner: Client, owner: User, admin: User, post: Po
     assert [one for one in hidden if one in told] == []
     owner.refresh_from_db()
     assert owner.password not in told
-    assert _last(kind="alert rule").changes["target"] == [None, "https://example.org/..."]
+    made = _last(kind="alert rule")
+    assert made.changes["target"] == [None, "https://example.org/..."]
+    # Whoever sees a topology need not know who is alarmed by it.
+    assert (made.topology, made.changes["topology"]) == ("", [None, "flights"])
     changed = _last(kind="account", name="ann", verb="change")
     assert (changed.account_name, changed.through) == ("root", Through.ADMIN)
     assert changed.changes == {"password": [None, "(another one)"]}
