@@ -13,6 +13,8 @@ from tests.bench.pages.site import NAME, Site, site
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_story import SLOW_MS
 
+pytestmark = pytest.mark.long
+
 WATCH = """() => {
   window.seen = { added: 0, removed: 0 };
   new MutationObserver((records) => {

@@ -27,7 +27,7 @@ def top(place: Locator) -> float:
     return box["y"]
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 800)])
+@pytest.mark.parametrize(("width", "height"), [pytest.param(1440, 900, marks=pytest.mark.long), (1280, 800)])
 def test_results_stand_beside_the_text_in_the_first_screen(page: Page, width: int, height: int) -> None:
     page.set_viewport_size({"width": width, "height": height})
     open_query(page, "delay_grows")

@@ -128,7 +128,8 @@ TAPS: tuple[tuple[Callable[[Page], Locator], Effect], ...] = (
 )
 
 
-@pytest.mark.parametrize("rounds", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("rounds", [1, 2])
 def test_no_tap_is_lost(fire: tuple[Page, Updates], rounds: int) -> None:
     """What is lost is lost at some moments only: a second round finds more."""
     page, _ = fire
@@ -195,6 +196,7 @@ def test_a_choice_outlives_another_plan(fire: tuple[Page, Updates]) -> None:
     expect(page.locator("svg.forest .node.source").nth(1)).to_have_attribute("aria-expanded", "false")
 
 
+@pytest.mark.long
 def test_the_physical_graph_stays_while_another_plan_is_laid_out(fire: tuple[Page, Updates]) -> None:
     page, updates = fire
     opened(page, "view=graph")

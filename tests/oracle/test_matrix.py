@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import polars as pl
+import pytest
 
 from tests.bench.matrix.data import Sides, write_fluctuating, write_workload
 from tests.bench.matrix.replays import moments
@@ -32,6 +33,7 @@ def sides() -> Sides:
     )
 
 
+@pytest.mark.long
 def test_no_batch_leaves_a_load_above_the_bound_and_nothing_is_lost(tmp_path: Path) -> None:
     made = sides()
     total = write_fluctuating(made, 4, tmp_path / "data")

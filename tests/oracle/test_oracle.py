@@ -20,7 +20,7 @@ from tests.oracle.replay import CHANGING_GRIDS, Run
     [
         (1, Run("ilp"), 4, 3),
         pytest.param(2, Run("greedy"), 4, 3, marks=pytest.mark.long),
-        (3, Run("individual", batch_rows=60), 3, 2),
+        pytest.param(3, Run("individual", batch_rows=60), 3, 2, marks=pytest.mark.long),
         (4, Run("flat", batch_rows=90, parallelism=3), 5, 4),
         pytest.param(5, Run("left-deep"), 3, 3, marks=pytest.mark.long),
         pytest.param(6, Run("tree"), 3, 3, marks=pytest.mark.long),
@@ -73,7 +73,7 @@ def test_killed_and_continued_equals_duckdb(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kills", [1, 2])
+@pytest.mark.parametrize("kills", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_grids_that_change_and_are_killed_equal_duckdb(kills: int, tmp_path: Path) -> None:
     run_case(31, tmp_path / "case", Run(parallelism=3, options=CHANGING_GRIDS), kills=kills)
     plans = (tmp_path / "case" / "out" / "checkpoint" / "plans").glob("*.json")

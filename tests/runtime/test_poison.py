@@ -55,7 +55,13 @@ def expected(streams: dict[str, pl.DataFrame], query: str) -> list[tuple[int | N
     return pairs.select(kept.alias("rn"), pl.col("n_right").alias("sn")).rows()
 
 
-@pytest.mark.parametrize("killed", [False, True], ids=["at once", "killed while it searches"])
+@pytest.mark.parametrize(
+    "killed",
+    [
+        pytest.param(False, id="at once", marks=pytest.mark.long),
+        pytest.param(True, id="killed while it searches"),
+    ],
+)
 def test_a_replay_answers_all_but_what_its_batches_fail_with(tmp_path: Path, killed: bool) -> None:
     workload, out = tmp_path / "workload", tmp_path / "out"
     (workload / "queries").mkdir(parents=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from tests.runtime.linear import start_replay
 
@@ -20,6 +21,7 @@ def _finished(process: subprocess.Popen[bytes]) -> tuple[int, str]:
     return process.returncode, errors.decode()
 
 
+@pytest.mark.long
 def test_a_product_ends_a_replay_in_one_line_and_a_larger_bound_continues_it(tmp_path: Path) -> None:
     workload, data, out = tmp_path / "workload", tmp_path / "data", tmp_path / "out"
     (workload / "queries").mkdir(parents=True)
