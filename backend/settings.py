@@ -253,6 +253,8 @@ SPECTACULAR_SETTINGS = {
         "QueryStatusEnum": "backend.topologies.status.STATUS_CHOICES",
         "DesiredEnum": "backend.topologies.models.Desired",
         "DeploymentStateEnum": "backend.topologies.status.DEPLOYMENT_CHOICES",
+        # Of several connectors.
+        "FailOrSkipEnum": ["fail", "skip"],
     },
 }
 

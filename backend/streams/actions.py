@@ -122,9 +122,24 @@ class StreamSpec:
         try:
             check_columns(source, self.columns)
         except BadSetting as error:
-            place = Place(stream, path=f"{name}.{error.key}")
-            faults.append(InputError(f"bad-{error.key}", place, error.found, error.expected, error.hint))
+            faults.append(_source_fault(stream, name, error))
         return faults
+
+
+def _source_fault(stream: str, connector: str, error: BadSetting) -> InputError:
+    place = Place(stream, path=f"{connector}.{error.key}")
+    return InputError(f"bad-{error.key}", place, error.found, error.expected, error.hint)
+
+
+def _look_at_source(spec: StreamSpec) -> None:
+    """Raise `InputErrors` if the source, as it is now, could not be read so."""
+    if spec.source is None:
+        return
+    try:
+        spec.source.look(spec.columns)
+    except BadSetting as error:
+        fault = _source_fault(f"stream {spec.name}", spec.source.connector, error)
+        raise InputErrors([fault]) from error
 
 
 _PLAIN = (
@@ -160,6 +175,7 @@ def create_stream(owner: User, spec: StreamSpec, team: str | None = None) -> Str
     """
     refuse_viewers(owner, "register streams")
     spec.check()
+    _look_at_source(spec)
     name_wanted.send(sender=Stream, name=spec.name, account=owner)
     try:
         with transaction.atomic():
@@ -191,6 +207,7 @@ def change_stream(account: User, record: Stream, spec: StreamSpec) -> Stream:
             setattr(record, name, value)
         if spec.source != present.source:
             _refuse_if_used(account, record, "where its tuples come from cannot change")
+            _look_at_source(spec)
             _write_source(record, spec.source)
         record.save()
         if changes := changed(_described(present), _described(spec)):

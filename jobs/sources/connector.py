@@ -31,7 +31,7 @@ Position: TypeAlias = dict[str, Any]
 """How far a stream, or a whole source, is: JSON, as Spark keeps it in its offset log and commits have it."""
 
 BUILT_IN: Mapping[str, str] = {
-    "files": "jobs.sources.files.connector",
+    "replay": "jobs.sources.files.connector",
     "redis": "jobs.sources.redis",
     "generator": "jobs.sources.generator",
     "results": "jobs.sources.results",
@@ -202,7 +202,7 @@ class LiveConnector(Connector):
 def connector(name: str) -> Connector:
     """The connector of this name.
 
-    >>> connector("files").descriptors[0].__name__
+    >>> connector("replay").descriptors[0].__name__
     'FileRange'
     """
     found: Connector = import_module({**BUILT_IN, **CONNECTORS}[name]).CONNECTOR

@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 from pyspark.sql import SparkSession
 
+from jobs.sources.folder.allowed import DIRECTORIES
 from jobs.spark.code_shipping import package_code
 from jobs.spark.silence import silence_accumulators, silence_py4j
 from optimizer.udf.reader import SETTING as FUNCTIONS
@@ -141,9 +142,10 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         settings |= {
             f"spark.executorEnv.{key}": value for key, value in environment.items() if key != "PYTHONPATH"
         }
-        if FUNCTIONS in os.environ:
-            # The same path must exist there, as for the program.
-            settings[f"spark.executorEnv.{FUNCTIONS}"] = os.environ[FUNCTIONS]
+        for key in (FUNCTIONS, DIRECTORIES):
+            if key in os.environ:
+                # The same paths must exist there, as for the program.
+                settings[f"spark.executorEnv.{key}"] = os.environ[key]
         # As for the driver: executors only move messages between Python, files and the network. Compiling
         # with C2 was two fifths of their work in linear3's first batches, and each compiles for itself.
         settings["spark.executor.defaultJavaOptions"] = _EXECUTOR_JAVA

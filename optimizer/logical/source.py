@@ -19,7 +19,10 @@ from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.settings import BadSetting, Settings, read, schema
 from optimizer.algebra.types import ColumnType
 
-CONNECTORS: Mapping[str, str] = {"kafka": "jobs.sources.kafka.connector"}
+CONNECTORS: Mapping[str, str] = {
+    "kafka": "jobs.sources.kafka.connector",
+    "files": "jobs.sources.folder.connector",
+}
 """By the key in a stream's document, the connector's module, loaded by its name as plug-ins are."""
 
 
@@ -44,6 +47,12 @@ class SourceSettings(Settings):
     def missing(cls) -> str | None:
         """What has to be done before streams can have this source here; None if they can."""
         return None
+
+    def look(self, columns: Sequence[tuple[str, ColumnType]]) -> None:
+        """Look at what the source has now, when a stream is registered with it or gets it.
+
+        Raises `BadSetting` if the stream could not be read so.
+        """
 
     @property
     @abstractmethod

@@ -1257,6 +1257,8 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @enum {string} */
+        FailOrSkipEnum: "fail" | "skip";
         /**
          * FailedBatch
          * @description A batch that failed repeatedly, and what of it was set aside.
@@ -1310,6 +1312,43 @@ export interface components {
              */
             verified_until: string | null;
         };
+        /**
+         * FolderFiles
+         * @description The folder whose files bring a stream's tuples: one row is one tuple.
+         */
+        FolderFiles: {
+            /**
+             * If a file is damaged, changed, gone or late
+             * @description What to do about a file that cannot be read as it was found; late is one with an earlier name.
+             * @default fail
+             */
+            faulty: components["schemas"]["FailOrSkipEnum"];
+            /**
+             * Folder
+             * @description A directory that the operator allows, and folders below it, as landing/orders.
+             */
+            folder: string;
+            /**
+             * Format
+             * @description What the files are.
+             * @default parquet
+             */
+            format: components["schemas"]["FolderFilesFormatEnum"];
+            /**
+             * Most rows of a batch
+             * @description So many rows in a batch at most; empty leaves it to the batch's own bound.
+             * @default null
+             */
+            most_per_batch: number | null;
+            /**
+             * Files
+             * @description Names of the files, with * and ? for what differs, as *.csv; they are read by name.
+             * @default *
+             */
+            pattern: string;
+        };
+        /** @enum {string} */
+        FolderFilesFormatEnum: "parquet" | "csv" | "json";
         /** @description How many tuples the stores that a query needs were forecast to hold, and held. */
         Forecast: {
             /** Format: double */
@@ -1356,8 +1395,6 @@ export interface components {
             /** @description their plan was exchanged before */
             overtaken: number;
         };
-        /** @enum {string} */
-        FormatEnum: "json" | "avro";
         /**
          * GivenUp
          * @description A batch in which steps make more than they may: it waits for another plan.
@@ -1579,7 +1616,7 @@ export interface components {
              * @description What a record's value is.
              * @default json
              */
-            format: components["schemas"]["FormatEnum"];
+            format: components["schemas"]["KafkaTopicFormatEnum"];
             /**
              * Keys go to the column
              * @description The column that a record's key goes to; none if keys mean nothing.
@@ -1591,7 +1628,7 @@ export interface components {
              * @description What to do if the topic no longer has what comes next.
              * @default fail
              */
-            lost: components["schemas"]["LostEnum"];
+            lost: components["schemas"]["FailOrSkipEnum"];
             /**
              * Most records of a batch
              * @description About so many records in a batch at most; empty leaves it to the batch's own bound.
@@ -1628,6 +1665,8 @@ export interface components {
              */
             topic: string;
         };
+        /** @enum {string} */
+        KafkaTopicFormatEnum: "json" | "avro";
         KeptLetters: {
             kept: number;
             /**
@@ -1654,8 +1693,6 @@ export interface components {
          * @enum {string}
          */
         LiveStateEnum: "stopped" | "starting" | "running" | "idle" | "stopping" | "failed";
-        /** @enum {string} */
-        LostEnum: "fail" | "skip";
         /** @description What this query adds to a topology's plan. */
         Marginal: {
             cost: components["schemas"]["Cost"];
@@ -1783,6 +1820,7 @@ export interface components {
             /** @default  */
             description: string;
             event_time?: string;
+            files?: components["schemas"]["FolderFiles"] | null;
             kafka?: components["schemas"]["KafkaTopic"] | null;
             /** @description Of a table. */
             key?: string[];
@@ -2568,6 +2606,7 @@ export interface components {
             /** @description Entries in Redis; null when it is out of reach. */
             readonly entries: number | null;
             event_time: string;
+            files?: components["schemas"]["FolderFiles"] | null;
             kafka?: components["schemas"]["KafkaTopic"] | null;
             key: string[];
             kind?: components["schemas"]["StreamKindEnum"];
@@ -2676,6 +2715,7 @@ export interface components {
             /** @default  */
             description: string;
             event_time: string;
+            files?: components["schemas"]["FolderFiles"] | null;
             kafka?: components["schemas"]["KafkaTopic"] | null;
             /** @description Of a table. */
             key?: string[];

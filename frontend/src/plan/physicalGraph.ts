@@ -28,6 +28,20 @@ export const estimate = z.object({
 });
 export type Estimate = z.infer<typeof estimate>;
 
+export const folderFiles = z.object({
+  /** What to do about a file that cannot be read as it was found; late is one with an earlier name. */
+  faulty: z.enum(["fail", "skip"]).default("fail"),
+  /** A directory that the operator allows, and folders below it, as landing/orders. */
+  folder: z.string(),
+  /** What the files are. */
+  format: z.enum(["parquet", "csv", "json"]).default("parquet"),
+  /** So many rows in a batch at most; empty leaves it to the batch's own bound. */
+  most_per_batch: whole.nullable().default(null),
+  /** Names of the files, with * and ? for what differs, as *.csv; they are read by name. */
+  pattern: z.string().default("*"),
+});
+export type FolderFiles = z.infer<typeof folderFiles>;
+
 export const graphFunction = z.object({
   arguments: z.array(z.string()),
   cost_us: z.number(),
@@ -156,6 +170,7 @@ export const graphStream = z.object({
   columns: z.array(z.tuple([z.string(), z.string()])),
   derived: derivation.nullable().default(null),
   event_time: z.string(),
+  files: folderFiles.nullable().optional(),
   kafka: kafkaTopic.nullable().optional(),
   late: z.enum(["drop", "join"]),
   lateness_us: whole,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import codecs
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -52,10 +52,11 @@ class CsvLines:
     was never closed has swallowed it, with everything since that quote.
     """
 
-    def __init__(self, path: Path, names: list[str]) -> None:
-        self._path = path
+    def __init__(self, named: str, names: list[str], opening: Callable[[], BinaryIO]) -> None:
+        self._named = named
         self._names = names
-        self._encoding = "utf8" if _is_utf8(path) else "latin1"
+        self._opening = opening
+        self._encoding = "utf8" if _is_utf8(opening) else "latin1"
         self._end = f"{secrets.token_hex(16)}{',' * len(names)}"
         self._misfits: list[Misfit] = []
 
@@ -66,7 +67,7 @@ class CsvLines:
         """
         number = 2
         last = b""
-        file = _FileWithEnd(self._path, self._end.encode())
+        file = _FileWithEnd(self._opening(), self._end.encode())
         try:
             with self._open(file) as reader:
                 for batch in reader:
@@ -77,9 +78,9 @@ class CsvLines:
                         last = b"".join(value or b"" for value in fields.row(-1))
                     yield Lines(fields, numbers, self._taken(below=number))
         except (pa.ArrowInvalid, OSError) as error:
-            place, found = Place(str(self._path)), " ".join(str(error).split())[:160]
+            place, found = Place(self._named), " ".join(str(error).split())[:160]
             if "straddl" in found:
-                place = Place(str(self._path), path=f"row {number} or later")
+                place = Place(self._named, path=f"row {number} or later")
                 found = f"a line longer than {_BLOCK_BYTES} bytes, or a quote that is not closed"
             raise InputError("bad-file", place, found, "a CSV file") from error
         finally:
@@ -89,7 +90,7 @@ class CsvLines:
             line = file.lines - swallowed.count(b"\n") + 1
             raise InputError(
                 "open-quote",
-                Place(str(self._path), line=max(1, line)),
+                Place(self._named, line=max(1, line)),
                 "a quote that is not closed before the end of the file",
                 "a closing quote",
             )
@@ -160,8 +161,8 @@ class _FileWithEnd:
 
     closed = False
 
-    def __init__(self, path: Path, end: bytes) -> None:
-        self._file = path.open("rb")
+    def __init__(self, file: BinaryIO, end: bytes) -> None:
+        self._file = file
         self._end = end
         self._last = b"\n"
         self.lines = 0
@@ -195,10 +196,10 @@ class _FileWithEnd:
         return False
 
 
-def _is_utf8(path: Path) -> bool:
+def _is_utf8(opening: Callable[[], BinaryIO]) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        with path.open("rb") as file:
+        with opening() as file:
             while block := file.read(_BLOCK_BYTES):
                 decoder.decode(block)
         decoder.decode(b"", final=True)

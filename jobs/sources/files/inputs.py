@@ -13,6 +13,7 @@ from jobs.sources.formats.arrow_types import readable_as
 from optimizer.algebra.errors import InputError, Place
 
 if TYPE_CHECKING:
+    from jobs.sources.formats.decode import Columns
     from optimizer.physical.graph import GraphStream
 
 # `csv` and `sorting` are imported where they are used: the process that plans batches imports this module
@@ -101,20 +102,7 @@ def _described(path: Path, named: Path) -> tuple[pa.Schema, int]:
 
 
 def _check_columns(path: Path, schema: pa.Schema, stream: GraphStream) -> None:
-    for name, kind in stream.columns:
-        positions = schema.get_all_field_indices(name)
-        if not positions:
-            raise InputError(
-                "missing-column",
-                Place(str(path), path=name),
-                f"only the columns {', '.join(schema.names)}"[:200],
-                f"a column {name} of type {kind}",
-            )
-        found = schema.field(positions[0]).type
-        if len(positions) > 1:
-            raise InputError("repeated-column", Place(str(path), path=name), "the column twice", "it once")
-        if not readable_as(found, kind):
-            raise InputError("wrong-type", Place(str(path), path=name), f"type {found}", f"type {kind}")
+    check_columns(str(path), schema, stream.columns)
     if STAGED in (schema.metadata or {}):
         raise InputError(
             "staged-file",
@@ -132,3 +120,21 @@ def _check_columns(path: Path, schema: pa.Schema, stream: GraphStream) -> None:
             raise InputError(
                 "wrong-type", Place(str(path), path=ARRIVAL_COLUMN), f"type {found}", "type bigint"
             )
+
+
+def check_columns(file: str, schema: pa.Schema, columns: Columns) -> None:
+    """Raise `InputError` naming the file and the column that it cannot be read as."""
+    for name, kind in columns:
+        positions = schema.get_all_field_indices(name)
+        if not positions:
+            raise InputError(
+                "missing-column",
+                Place(file, path=name),
+                f"only the columns {', '.join(schema.names)}"[:200],
+                f"a column {name} of type {kind}",
+            )
+        found = schema.field(positions[0]).type
+        if len(positions) > 1:
+            raise InputError("repeated-column", Place(file, path=name), "the column twice", "it once")
+        if not readable_as(found, kind):
+            raise InputError("wrong-type", Place(file, path=name), f"type {found}", f"type {kind}")

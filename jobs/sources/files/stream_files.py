@@ -38,7 +38,7 @@ class StreamFiles:
 class FileRange(Numbered):
     """Rows `first` to `first + rows` (exclusive, from 0) of a Parquet file."""
 
-    connector: ClassVar[str] = "files"
+    connector: ClassVar[str] = "replay"
 
     stream: str
     path: str

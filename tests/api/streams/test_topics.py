@@ -19,6 +19,7 @@ SCHEMA = json.dumps({"type": "record", "name": "sensors", "fields": []})
 @pytest.fixture(autouse=True)
 def cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MILLRACE_KAFKA_SERVERS", "127.0.0.1:9092")
+    monkeypatch.setenv("MILLRACE_FILES_DIRECTORIES", "landing=/srv/landing")
 
 
 def test_a_topic_is_registered_shown_and_planned_with(as_owner: Client, post: Post) -> None:

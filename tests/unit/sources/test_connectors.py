@@ -42,7 +42,7 @@ TESTS = Path(__file__).resolve().parents[2]
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class _Files(Bench):
+class _Replay(Bench):
     def send(self, numbers: Sequence[int]) -> None:
         folder = self.folder / "data" / "r"
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,12 +57,12 @@ class _Files(Bench):
         return ReplayPlanner(ReplaySource(files, BATCH_ROWS))
 
 
-class TestFiles(ConnectorKit):
-    connector = "files"
+class TestReplay(ConnectorKit):
+    connector = "replay"
 
     @pytest.fixture
     def bench(self, tmp_path: Path) -> Bench:
-        return _Files(tmp_path)
+        return _Replay(tmp_path)
 
 
 class _Redis(Bench):
@@ -202,6 +202,18 @@ RECORDED = {
         "offsets": {"0": 7, "1": 4},
         "ranges": [[0, 3, 4]],
         "gaps": [],
+    },
+    "files": {
+        "of": "landing/orders/*.csv as csv",
+        "folder": "landing/orders",
+        "format": "csv",
+        "file": ["2026-01-01.csv", 1200, 1764000000000000000],
+        "rows": 40,
+        "byte": 1200,
+        "ended": True,
+        "read": "",
+        "parts": [["2026-01-01.csv", 1200, 1764000000000000000, 0, 40, 8, 1200]],
+        "faults": [],
     },
 }
 """Positions as checkpoints have them."""
