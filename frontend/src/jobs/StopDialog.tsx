@@ -33,7 +33,7 @@ export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
       {impact.value !== null && (
         <ImpactFacts
           impact={impact.value}
-          queriesSay={impact.value.queries.length === 1 ? "gets no more results" : "get no more results"}
+          queriesSay={impact.value.queries.length > 1 ? "get no more results" : "gets no more results"}
         />
       )}
       <fieldset>

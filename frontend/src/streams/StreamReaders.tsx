@@ -20,7 +20,7 @@ export function StreamReaders({ name }: { name: string }): JSX.Element {
       {impact.value !== null && (
         <ImpactFacts
           impact={impact.value}
-          queriesSay={impact.value.queries.length === 1 ? "reads it" : "read it"}
+          queriesSay={impact.value.queries.length > 1 ? "read it" : "reads it"}
         />
       )}
     </>

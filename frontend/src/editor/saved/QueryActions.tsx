@@ -76,5 +76,5 @@ export function QueryActions({ query, onQuery }: Props): JSX.Element {
 
 /** What follows the names of the queries that read it. */
 export function readersSay(impact: Impact): string {
-  return impact.queries.length === 1 ? "reads it as a view" : "read it as a view";
+  return impact.queries.length > 1 ? "read it as a view" : "reads it as a view";
 }
