@@ -43,7 +43,7 @@ SUITES = {
     "runtime": _pytest("runtime", "-m", "not long", "tests/runtime", "tests/upgrade"),
     # Who gets in without an account is asked at every change, not only when security is tested.
     "api": _pytest("api", "tests/api", "tests/security/test_endpoints.py"),
-    "sinks": _pytest("sinks", "-rs", "tests/sinks"),
+    "sinks": _pytest("sinks", "-rs", "-m", "not long", "tests/sinks"),
     "load": _pytest("load", "tests/load"),
     "soak": [
         *(sys.executable, "-m", "tests.soak", "--minutes", "1.5", "--rate", "400"),
@@ -52,7 +52,10 @@ SUITES = {
     "frontend": ["npx", "--no-install", "vitest", "run"],
 }
 LONG_SUITES = {
-    "long": _pytest("long", "-m", "long", "tests/runtime", "tests/oracle", "tests/unit", "tests/browser"),
+    "long": _pytest(
+        *("long", "-m", "long"),
+        *("tests/runtime", "tests/oracle", "tests/unit", "tests/browser", "tests/sinks"),
+    ),
     "faults": _pytest("faults", "tests/faults"),
     "security": _pytest("security", "tests/security"),
     "docker": _pytest("docker", "tests/docker"),

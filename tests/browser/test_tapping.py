@@ -145,7 +145,13 @@ def test_no_tap_is_lost(fire: tuple[Page, Updates], rounds: int) -> None:
             header(page).get_by_role("button").click()
 
 
-@pytest.mark.parametrize("find", [button("query3"), tab("Results")], ids=["button", "tab"])
+@pytest.mark.parametrize(
+    "find",
+    [
+        pytest.param(button("query3"), id="button", marks=pytest.mark.long),
+        pytest.param(tab("Results"), id="tab"),
+    ],
+)
 def test_no_tap_is_lost_as_soon_as_its_target_is_there(
     fire: tuple[Page, Updates], find: Callable[[Page], Locator]
 ) -> None:

@@ -211,6 +211,7 @@ def test_what_a_stream_had_before_it_joins_is_read(live: Live, tmp_path: Path, k
     same(live.found("two"), live.expected("two"))
 
 
+@pytest.mark.long
 def test_numbers_of_tasks_change_and_no_tuple_moves(live: Live, tmp_path: Path) -> None:
     queries, log = ("keyed", "near"), CommitLog(tmp_path / "checkpoint")
 

@@ -64,6 +64,7 @@ def test_both_have_every_result_once(
     assert sorted((row["rn"], row["sn"]) for row in rows) == expected
 
 
+@pytest.mark.long
 def test_a_table_of_groups_is_whole_in_a_sink_that_comes_later(
     live: Live, postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
