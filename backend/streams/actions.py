@@ -196,6 +196,9 @@ def change_stream(account: User, record: Stream, spec: StreamSpec) -> Stream:
     refuse_others(account, record)
     spec.check()
     present = StreamSpec.of(record)
+    if spec.source != present.source:
+        # Before the transaction, which must not wait for a folder that is slow to answer.
+        _look_at_source(spec)
     with transaction.atomic():
         if (spec.columns, spec.event_time) != (present.columns, present.event_time):
             _refuse_if_used(account, record, "its columns cannot change")
@@ -207,7 +210,6 @@ def change_stream(account: User, record: Stream, spec: StreamSpec) -> Stream:
             setattr(record, name, value)
         if spec.source != present.source:
             _refuse_if_used(account, record, "where its tuples come from cannot change")
-            _look_at_source(spec)
             _write_source(record, spec.source)
         record.save()
         if changes := changed(_described(present), _described(spec)):

@@ -129,12 +129,11 @@ TAPS: tuple[tuple[Callable[[Page], Locator], Effect], ...] = (
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_no_tap_is_lost(fire: tuple[Page, Updates], rounds: int) -> None:
+def test_no_tap_is_lost(fire: tuple[Page, Updates]) -> None:
     """What is lost is lost at some moments only: a second round finds more."""
     page, _ = fire
     opened(page)
-    for _ in range(rounds):
+    for _ in range(2):
         for find, effect in TAPS:
             target = find(page)
             expect(target).to_be_visible()

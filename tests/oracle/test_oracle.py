@@ -73,7 +73,7 @@ def test_killed_and_continued_equals_duckdb(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kills", [pytest.param(1, marks=pytest.mark.long), 2])
+@pytest.mark.parametrize("kills", [1, 2])
 def test_grids_that_change_and_are_killed_equal_duckdb(kills: int, tmp_path: Path) -> None:
     run_case(31, tmp_path / "case", Run(parallelism=3, options=CHANGING_GRIDS), kills=kills)
     plans = (tmp_path / "case" / "out" / "checkpoint" / "plans").glob("*.json")

@@ -77,7 +77,7 @@ def test_text_that_is_no_utf8_reaches_no_result(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("column", ["at", pytest.param("y", marks=pytest.mark.long)])
+@pytest.mark.parametrize("column", ["at", "y"])
 def test_a_damaged_page_is_one_line_and_exit_code_2(tmp_path: Path, column: str) -> None:
     """`at` is read by the process that plans batches, `y` by a task."""
     workload(tmp_path / "w")

@@ -31,10 +31,7 @@ export function StopDialog({ topology, onStop, onClose }: Props): JSX.Element {
       <p>Stored tuples and the position in every stream are kept; starting again continues from there.</p>
       <ProblemLine text={impact.problem} />
       {impact.value !== null && (
-        <ImpactFacts
-          impact={impact.value}
-          queriesSay={impact.value.queries.length > 1 ? "get no more results" : "gets no more results"}
-        />
+        <ImpactFacts impact={impact.value} queriesSay={["gets no more results", "get no more results"]} />
       )}
       <fieldset>
         <legend>How</legend>

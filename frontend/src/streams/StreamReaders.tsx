@@ -17,12 +17,7 @@ export function StreamReaders({ name }: { name: string }): JSX.Element {
     <>
       <h2>Readers</h2>
       <ProblemLine text={impact.problem} />
-      {impact.value !== null && (
-        <ImpactFacts
-          impact={impact.value}
-          queriesSay={impact.value.queries.length > 1 ? "read it" : "reads it"}
-        />
-      )}
+      {impact.value !== null && <ImpactFacts impact={impact.value} queriesSay={["reads it", "read it"]} />}
     </>
   );
 }

@@ -116,8 +116,8 @@ class FolderFiles(SourceSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class RowRange(Numbered):
-    """Rows `first` to `first + rows` (exclusive, from 0) of a folder's Parquet file."""
+class _Rows(Descriptor):
+    """Rows `first` to `first + rows` (exclusive, from 0) of a file; a header is none."""
 
     connector: ClassVar[str] = "files"
 
@@ -129,7 +129,6 @@ class RowRange(Numbered):
     """With `size`, which content the file had."""
     first: int
     rows: int
-    kind: Literal["file rows"] = "file rows"
 
     @property
     def place(self) -> str:
@@ -137,20 +136,16 @@ class RowRange(Numbered):
 
 
 @dataclass(frozen=True, slots=True)
-class LineRange(Descriptor):
+class RowRange(_Rows, Numbered):
+    """Rows of a folder's Parquet file."""
+
+    kind: Literal["file rows"] = "file rows"
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange(_Rows):
     """Rows of a CSV or JSON lines file in a folder, as the bytes that they are."""
 
-    connector: ClassVar[str] = "files"
-
-    stream: str
-    folder: str
-    name: str
-    size: int
-    mtime_ns: int
-    """With `size`, which content the file had."""
-    first: int
-    """The first row's number, from 0; a header is none."""
-    rows: int
     begin: int
     """Where the first row begins, in bytes."""
     end: int
@@ -158,10 +153,6 @@ class LineRange(Descriptor):
     quotes: bool
     """True if rows may go over several lines, in quotes."""
     kind: Literal["file lines"] = "file lines"
-
-    @property
-    def place(self) -> str:
-        return f"{self.folder}/{self.name}: rows {self.first} to {self.first + self.rows - 1}, from 0"
 
     def cut(self, rows: int, server: Cutting) -> tuple[Descriptor, Descriptor]:
         """In two; only the file tells where the second part begins."""

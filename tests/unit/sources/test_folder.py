@@ -217,6 +217,22 @@ def test_a_file_that_was_read_may_go(root: Path) -> None:
     assert reader.batch() == [3]
 
 
+def test_files_that_were_read_and_stay_are_too_many_at_some_point(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.sources.folder.offsets._MOST_READ", 2)
+    reader = Reader(FolderFiles("landing/r", format="csv"))
+    for number, name in enumerate("abcd"):
+        write(root / "r" / f"{name}.csv", [number])
+    reader.settle()
+    assert reader.batch() == [0, 1, 2, 3]
+    with pytest.raises(InputError, match="found 3 files that have been read, expected at most 2: delete"):
+        reader.plan()
+    (root / "r" / "b.csv").unlink()
+    reader.settle()
+    assert reader.batch() is None
+
+
 LATER: dict[str, Callable[[Path], None]] = {
     "late": lambda folder: write(folder / "aa.csv", [9]),
     "changed": lambda folder: write(folder / "a.csv", [9]),

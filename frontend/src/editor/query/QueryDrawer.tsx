@@ -11,7 +11,7 @@ import { ResultPath } from "../../ui/ResultPath";
 import { Tabs } from "../../ui/Tabs";
 import { RowsTable } from "../../ui/table/RowsTable";
 import { useLoaded } from "../../ui/useLoaded";
-import { readersSay } from "../saved/QueryActions";
+import { READERS_SAY } from "../saved/QueryActions";
 import { AccessForm } from "./AccessForm";
 import { CheckList } from "./CheckList";
 import { VersionList } from "./VersionList";
@@ -119,7 +119,7 @@ function Reach({ query }: { query: QueryDocument }): JSX.Element {
       <p class="muted">
         A new version does not affect readers: each keeps the version that it was written against.
       </p>
-      <ImpactFacts impact={value} queriesSay={readersSay(value)} />
+      <ImpactFacts impact={value} queriesSay={READERS_SAY} />
     </>
   );
 }

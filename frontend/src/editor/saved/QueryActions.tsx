@@ -54,7 +54,7 @@ export function QueryActions({ query, onQuery }: Props): JSX.Element {
           onConfirm={undeploy}
         >
           <p>{query.topology} stops answering it; other queries go on.</p>
-          <ImpactFacts impact={asking} queriesSay={readersSay(asking)} />
+          <ImpactFacts impact={asking} queriesSay={READERS_SAY} />
         </ConfirmDialog>
       )}
       {deleting && (
@@ -74,7 +74,5 @@ export function QueryActions({ query, onQuery }: Props): JSX.Element {
   );
 }
 
-/** What follows the names of the queries that read it. */
-export function readersSay(impact: Impact): string {
-  return impact.queries.length > 1 ? "read it as a view" : "reads it as a view";
-}
+/** What one query that reads it does, and what several do. */
+export const READERS_SAY = ["reads it as a view", "read it as a view"] as const;

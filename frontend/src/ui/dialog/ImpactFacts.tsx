@@ -6,8 +6,8 @@ import { StatusBadge } from "../StatusBadge";
 
 interface Props {
   readonly impact: Impact;
-  /** What the listed queries have to do with it: "read it", "get no more results". */
-  readonly queriesSay: string;
+  /** What one listed query has to do with it, and what several: "reads it" and "read it". */
+  readonly queriesSay: readonly [one: string, several: string];
 }
 
 /** Blast radius: the queries that something reaches, and the stores that go or stay. */
@@ -22,7 +22,7 @@ export function ImpactFacts({ impact, queriesSay }: Props): JSX.Element {
           : impact.queries.length === 1
             ? "One query"
             : `${impact.queries.length} queries`}{" "}
-        {queriesSay}
+        {queriesSay[impact.queries.length > 1 ? 1 : 0]}
       </dt>
       {impact.queries.map((query) => (
         <dd key={query.id}>
