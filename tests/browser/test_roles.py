@@ -120,6 +120,7 @@ def test_what_a_private_team_has_is_its_members(browser: Browser, product: Runni
         page.get_by_role("link", name="Teams").click()
         expect(page.get_by_role("row", name="night august")).to_be_visible()
         page.get_by_label("Who reads what night has").select_option("members and admins")
+        expect(page.get_by_role("status")).to_have_text("What night has is now read by members and admins.")
         page.reload()
         expect(page.get_by_label("Who reads what night has")).to_have_value("private")
     with signed_in(browser, product.url, "august", PASSWORD) as page:
@@ -138,6 +139,7 @@ def test_what_a_private_team_has_is_its_members(browser: Browser, product: Runni
     with signed_in(browser, product.url, "ada", PASSWORD) as page:
         page.goto("/teams/")
         page.get_by_label("Who reads what night has").select_option("everybody")
+        expect(page.get_by_role("status")).to_have_text("What night has is now read by everybody.")
     with signed_in(browser, product.url, "vera", PASSWORD) as page:
         page.goto("/queries/")
         expect(page.get_by_role("link", name="made_up_in_wind")).to_be_visible()

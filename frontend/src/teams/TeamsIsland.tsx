@@ -15,18 +15,25 @@ const CHOICES = [
   ["open", "everybody"],
 ] as const;
 
+function readers(team: Team): string {
+  return team.is_private ? "members and admins" : "everybody";
+}
+
 /** One's teams, who is in them, and who reads what they have. */
 export function TeamsIsland(): JSX.Element {
   const teams = useLoaded(() => answered(client.GET("/api/teams/")));
   const [problem, setProblem] = useState<string | null>(null);
+  const [told, setTold] = useState<string | null>(null);
   const change = (team: Team, choice: string): void => {
     setProblem(null);
+    setTold(null);
     answered(
       client.PATCH("/api/teams/{id}/", {
         ...at({ id: team.id }),
         body: { private: choice === "" ? null : choice === "private" },
       }),
     )
+      .then((changed) => setTold(`What ${changed.name} has is now read by ${readers(changed)}.`))
       .catch((error: unknown) => setProblem(explainError(error)))
       .finally(teams.reload);
   };
@@ -43,10 +50,8 @@ export function TeamsIsland(): JSX.Element {
             options={CHOICES}
             onValue={(choice) => change(team, choice)}
           />
-        ) : team.is_private ? (
-          "members and admins"
         ) : (
-          "everybody"
+          readers(team)
         ),
     },
   ];
@@ -57,6 +62,11 @@ export function TeamsIsland(): JSX.Element {
         and live events are read by its members and by admins; nobody else learns that it is there.
       </p>
       <ProblemLine text={problem ?? teams.problem} />
+      {told !== null && (
+        <p class="notice" role="status">
+          {told}
+        </p>
+      )}
       {teams.value?.length === 0 && (
         <p class="empty">
           You are in no team. Admins make teams and say who is in them, in the admin's pages.
