@@ -22,14 +22,19 @@ from jobs.expressions.dtypes import (
 from jobs.expressions.functions.doubles import by_rows, by_vectors
 from jobs.expressions.functions.reference import answers, by_duckdb
 from jobs.expressions.height import may_be_short
-from optimizer.algebra.expression import Call, Column, Expression, Literal
+from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
 from optimizer.algebra.render import over_columns
 from optimizer.algebra.types import ColumnType, as_decimal
+from optimizer.algebra.typing import is_null
 
 Operator = Callable[[pl.Expr, pl.Expr], pl.Expr]
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 _BIGINT_MIN = -(2**63)
 _MOMENTS = frozenset({ColumnType.TIMESTAMP, ColumnType.DATE})
+_STRICT = frozenset(
+    {"add", "subtract", "multiply", "modulo", "negate", "abs", "floor", "ceil", "cast"}
+    | {"round", "round_even", "trunc"}
+)
 _MODERATE = 2**62
 """Sums below it are neither infinite nor before the first moment."""
 
@@ -79,7 +84,10 @@ def _may_be_zero(operand: Expression) -> bool:
 
     Polars leaves that out of sums, but -0.0 + 0.0 is not -0.0.
     """
-    return operand.value == 0 if isinstance(operand, Literal) else may_be_short(operand)
+    if not isinstance(operand, Literal):
+        return may_be_short(operand)
+    # Decimals are texts.
+    return operand.value is not None and float(operand.value) == 0
 
 
 def _moments(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
@@ -223,7 +231,7 @@ def _round(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     """Half away from zero; to a power of ten when a second argument says which."""
     value = arguments[0]
     if call.type.is_decimal:
-        return by_duckdb(call, arguments)
+        return _round_in_duckdb(call, arguments)
     if len(arguments) == 1:
         return _half_away(value) if call.type is ColumnType.DOUBLE else value
     # DuckDB takes digits of 32 bits only.
@@ -248,6 +256,21 @@ def _round(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     truncated = down + ((down * power != shifted) & (shifted < 0)).cast(pl.Int128)
     rounded = (truncated * power).cast(DTYPES[call.type], strict=False)
     return pl.when(digits.is_null()).then(None).when(digits >= 0).then(value).otherwise(rounded)
+
+
+def _round_in_duckdb(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    found, rounded = by_duckdb(call, arguments), call.arguments[0]
+    if not call.type.is_decimal or (columns_of(rounded) and not _is_known_null(rounded)):
+        return found
+    # Beyond all digits DuckDB makes 0 of a NULL, but not of one that it knows beforehand.
+    return pl.when(arguments[0].is_not_null()).then(found)
+
+
+def _is_known_null(expression: Expression) -> bool:
+    """True for NULL, and where arithmetic with it makes NULL of all rows."""
+    if isinstance(expression, Call) and expression.function in _STRICT:
+        return any(map(_is_known_null, expression.arguments))
+    return is_null(expression)
 
 
 def _half_away(value: pl.Expr) -> pl.Expr:
@@ -278,6 +301,8 @@ IMPLEMENTATIONS = {
     "floor": _step(pl.Expr.floor),
     "ceil": _step(pl.Expr.ceil),
     "round": _round,
+    "round_even": _round_in_duckdb,
+    "trunc": _round_in_duckdb,
     "sqrt": _double(pl.Expr.sqrt),
     "power": _power,
     "exp": _double(pl.Expr.exp),

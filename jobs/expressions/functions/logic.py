@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import and_, eq, ge, gt, le, lt, ne, or_
 
@@ -11,7 +11,7 @@ import polars as pl
 from jobs.expressions.conversion import convert
 from jobs.expressions.dtypes import DTYPES
 from optimizer.algebra.expression import Call, columns_of
-from optimizer.algebra.types import as_decimal, common_type
+from optimizer.algebra.types import ColumnType, as_decimal, common_type
 
 Comparison = Callable[[pl.Expr, pl.Expr], pl.Expr]
 
@@ -42,13 +42,15 @@ def _in(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     # compare in one type: with a double in the list, bigints are doubles.
     types = [argument.type for argument in call.arguments]
     common = reduce(common_type, types)
-    subject, *members = (convert(a, kind, common) for a, kind in zip(arguments, types, strict=True))
-    return reduce(or_, (subject == member for member in members))
+    alike = [convert(a, kind, common) for a, kind in zip(arguments, types, strict=True)]
+    subject, *members = alike
+    found = reduce(or_, (subject == member for member in members))
+    return _where_all_fit(found, arguments, alike) if _may_not_fit(common, types) else found
 
 
 def _coalesce(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     alike = _alike(call, arguments)
-    if not _may_not_fit(call):
+    if not _may_not_fit(call.type, (argument.type for argument in call.arguments)):
         return pl.coalesce(alike)
     found = alike[-1]
     for argument, value in zip(reversed(arguments[:-1]), reversed(alike[:-1]), strict=True):
@@ -56,12 +58,18 @@ def _coalesce(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     return found
 
 
-def _may_not_fit(call: Call) -> bool:
-    """True if an integer among decimals may have no place in the type of the result."""
-    digits = call.type.precision - call.type.scale
-    return call.type.is_decimal and any(
-        not one.type.is_decimal and as_decimal(one.type).precision > digits for one in call.arguments
+def _may_not_fit(common: ColumnType, types: Iterable[ColumnType]) -> bool:
+    """True if a number may have too many digits before the point for the decimal type of all."""
+    digits = common.precision - common.scale
+    return common.is_decimal and any(
+        (one := as_decimal(kind)).precision - one.scale > digits for kind in types
     )
+
+
+def _where_all_fit(found: pl.Expr, arguments: Sequence[pl.Expr], alike: Sequence[pl.Expr]) -> pl.Expr:
+    """NULL where one of the arguments is too large for the type of all."""
+    missing = (a.is_not_null() & b.is_null() for a, b in zip(arguments, alike, strict=True))
+    return pl.when(~pl.any_horizontal(missing)).then(found)
 
 
 def _nullif(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
@@ -81,10 +89,8 @@ def _extreme(better: Comparison) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]
     def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
         alike = _alike(call, arguments)
         found = reduce(pick, alike)
-        if not _may_not_fit(call):
-            return found
-        missing = (a.is_not_null() & b.is_null() for a, b in zip(arguments, alike, strict=True))
-        return pl.when(~pl.any_horizontal(missing)).then(found)
+        types = (argument.type for argument in call.arguments)
+        return _where_all_fit(found, arguments, alike) if _may_not_fit(call.type, types) else found
 
     return implement
 

@@ -57,6 +57,52 @@ def test_random_expressions_equal_duckdb_for_some_seconds() -> None:
     assert not search.counts.differences, f"seed {seed}: " + "\n".join(map(str, search.counts.differences))
 
 
+def decimal(text: str | None, precision: int, scale: int) -> Literal:
+    return Literal(text, T.decimal(precision, scale))
+
+
+FOUND = [
+    # DuckDB does not look at the digits of a NULL that it knows beforehand.
+    Call("trunc", (decimal(None, 38, 38), Literal(-40, T.INT)), T.decimal(38, 0)),
+    Call("round", (decimal(None, 5, 5), Literal(-1, T.INT)), T.decimal(5, 0)),
+    Call(
+        "round_even",
+        (
+            Call(
+                "multiply",
+                (Column("x", "decimal7", T.decimal(30, 10)), decimal(None, 18, 0)),
+                T.decimal(38, 10),
+            ),
+            Literal(-40, T.INT),
+        ),
+        T.decimal(38, 0),
+    ),
+    # 0.0 + -0.0 is no -0.0, whatever type the 0 has.
+    Call("add", (decimal("0.00", 38, 18), Column("x", "double0", T.DOUBLE)), T.DOUBLE),
+    # One that has no place in the type of all is an error, though another is equal.
+    Call(
+        "in",
+        tuple(Column("x", *one) for one in COLUMNS if one[0] in ("int0", "bigint1", "decimal10")),
+        T.BOOLEAN,
+    ),
+    Call("in", tuple(Column("x", *one) for one in COLUMNS if one[0] in ("decimal5", "decimal10")), T.BOOLEAN),
+]
+
+
+@pytest.mark.parametrize("found", FOUND, ids=lambda one: one.function)
+def test_what_a_search_of_decimals_found(found: Call) -> None:
+    frame = rows(
+        double0=[-0.0, 0.0, 1.0, None],
+        int0=[0, 0, 1, None],
+        bigint1=[-(2**63) + 1, 0, 0, 0],
+        decimal5=["3", "0", None, "122705926037073004"],
+        decimal7=["1", "0", "-5", None],
+        decimal10=["0", "0", "0.5", "0"],
+    )
+    ours, theirs = polars_values(frame, [found]), DuckDB().values(frame, [found])
+    assert ours.equals(theirs, null_equal=True), (ours, theirs)
+
+
 def test_the_search_draws_every_function() -> None:
     random, drawn = Random(0), set()
     for _ in range(4000):
