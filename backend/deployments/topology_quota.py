@@ -35,7 +35,7 @@ def claim_topology(account: User, query: Query, target: Topology, is_new: bool) 
     maker = maker_of(query)
     claim(maker, Resource.TOPOLOGIES)
     limit = quotas_of(account.pk)[Resource.TOPOLOGIES]
-    if is_new and _emptied_by(account.pk) >= EMPTIED_PER_USED * limit:
+    if is_new and _emptied_by(account.pk, target) >= EMPTIED_PER_USED * limit:
         raise Conflict(
             "too-many-topologies",
             f"{account.get_username()} left {EMPTIED_PER_USED * limit} topologies without a query; "
@@ -43,6 +43,6 @@ def claim_topology(account: User, query: Query, target: Topology, is_new: bool) 
         )
 
 
-def _emptied_by(account_id: int) -> int:
-    """How many topologies answer nothing whose first query the account deployed."""
-    return Topology.objects.filter(deployed=None, made_by=account_id).count()
+def _emptied_by(account_id: int, but: Topology) -> int:
+    """How many others answer nothing whose first query the account deployed."""
+    return Topology.objects.filter(deployed=None, made_by=account_id).exclude(pk=but.pk).count()
