@@ -81,7 +81,7 @@ MILLRACE_TRIGGER_MS         trigger interval of new topologies (500)
 MILLRACE_PARALLELISM        tasks of the stores whose stream sets none (the processors, at most 4)
 MILLRACE_MOST_QUERIES       queries that one topology is given before another one is begun (200)
 MILLRACE_QUOTA_TOPOLOGIES   topologies that may answer queries of one account's making (5); operators, whom no
-                            quota holds, set others for an account or a team in the admin
+                            quota holds, set others for an account or a team on Accounts
 MILLRACE_QUOTA_STREAMS      streams that one account may have (200)
 MILLRACE_QUOTA_QUERIES      queries that one account may have made (500)
 MILLRACE_QUOTA_VERSIONS     versions of one query (1000)

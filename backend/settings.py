@@ -13,11 +13,9 @@ import dj_database_url
 from backend.environment import *
 
 INSTALLED_APPS = [
-    "backend.audit.apps.RecordedAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
-    "django.contrib.messages",
     "servestatic",
     "django.contrib.staticfiles",
     "rest_framework",
@@ -31,7 +29,7 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
     "allauth.mfa",
-    # After it: it has a page of the admin in the place of its.
+    "allauth.usersessions",
     "backend.second_factor",
     "backend.shell",
     "backend.audit",
@@ -42,6 +40,7 @@ INSTALLED_APPS = [
     "backend.live",
     "backend.runs",
     "backend.deployments",
+    "backend.persons",
     "backend.tokens",
     "backend.dead_letters",
     "backend.alerts",
@@ -70,10 +69,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Before what may change something: the audit trail says through what.
     "backend.audit.origin.Requests",
-    "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "backend.shell.refusals.UnstorableNumbers",
     "backend.second_factor.gate.Gate",
     # Last: it answers a sign-in that has to wait.
     "axes.middleware.AxesMiddleware",
@@ -97,7 +94,6 @@ TEMPLATES = [
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
             ],
         },
     },

@@ -1,15 +1,15 @@
 """The URLs of pages and of the API, each from the room that answers it."""
 
-from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, register_converter
 
-from backend.accounts.pages import Login, admin_login
+from backend.accounts.pages import Login
 from backend.audit_trail.pages import AuditPage
 from backend.catalog.pages import QueryPage
 from backend.http import converters
 from backend.observation.health import healthz, readyz
 from backend.observation.pages import metrics
+from backend.persons.pages import AccountsPage
 from backend.shell.icon import icon
 from backend.shell.pages import Page
 from backend.shell.schema import Docs, Schema
@@ -46,6 +46,8 @@ urlpatterns = [
     path("streams/", Page.as_view(island="streams", title="Streams"), name="streams"),
     path("streams/<name:name>/", StreamPage.as_view(), name="stream"),
     path("jobs/", Page.as_view(island="jobs", title="Jobs"), name="jobs"),
+    path("accounts/", AccountsPage.as_view(), name="accounts"),
+    path("", include("backend.persons.urls")),
     path("audit/", AuditPage.as_view(), name="audit"),
     path("costs/", Page.as_view(island="costs", title="Costs"), name="costs"),
     path("alerts/", Page.as_view(island="alerts", title="Alerts"), name="alerts"),
@@ -55,9 +57,6 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
-    # In the place of the admin's own, which would ask for a password alone.
-    path("admin/login/", admin_login),
-    path("admin/", admin.site.urls),
     path("api/schema/", Schema.as_view(), name="schema"),
     path("api/docs/", Docs.as_view(url_name="schema"), name="docs"),
     path("api/", include("backend.accounts.api.urls")),
@@ -68,6 +67,7 @@ urlpatterns = [
     path("api/", include("backend.runs.api.urls")),
     path("api/", include("backend.deployments.api.urls")),
     path("api/", include("backend.dead_letters.api.urls")),
+    path("api/", include("backend.persons.api.urls")),
     path("api/", include("backend.tokens.api.urls")),
     path("api/", include("backend.service_accounts.api.urls")),
     path("api/", include("backend.alerts.api.urls")),

@@ -43,7 +43,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("accounts",),
         ("shell",),
         ("second_factor", "sign_on", "streams"),
-        ("catalog", "tokens"),
+        ("catalog", "persons", "tokens"),
         ("service_accounts", "topologies"),
         ("applied", "dead_letters", "oracle"),
         ("live",),

@@ -5,10 +5,8 @@ from typing import Any
 from allauth.account.utils import perform_login
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView, redirect_to_login
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.contrib.auth.views import LoginView
+from django.http import HttpResponse
 
 from backend.environment import DEFAULT_DEMO_PASSWORD
 
@@ -43,12 +41,3 @@ class Login(LoginView):
             provider=settings.MILLRACE_OIDC_NAME if settings.MILLRACE_OIDC_URL else None,
             **context,
         )
-
-
-def admin_login(request: HttpRequest) -> HttpResponse:
-    """Lead to the page of signing in, and from there to the admin's pages."""
-    if not request.user.is_authenticated:
-        return redirect_to_login(request.GET.get("next") or "/admin/")
-    if not request.user.is_staff:
-        raise PermissionDenied
-    return redirect("admin:index")

@@ -5,7 +5,7 @@
     author    authors, or no group      also write queries and streams; change, fill and deploy their
                                         own and their teams'
     operator  operators                 also start, stop and plan topologies; change everybody's
-    admin     admins, and superusers    also make teams and give roles (Django's admin)
+    admin     admins, and superusers    also make accounts and teams, and give roles (`backend.persons`)
 
 An account's role is the highest of its groups', but no service account is more than an author. What it may
 read says `backend.accounts.reading`.
@@ -14,13 +14,21 @@ read says `backend.accounts.reading`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypedDict
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Q, QuerySet
+from django.db.models import Case, CharField, Exists, OuterRef, Q, QuerySet, Value, When
 
 from backend.accounts.models import Team
 from backend.errors import Forbidden
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+    class _WithRole(TypedDict):
+        role: Role
+
+    Person = WithAnnotations[User, _WithRole]
 
 Role = Literal["viewer", "author", "operator", "admin"]
 ROLES: tuple[Role, ...] = ("viewer", "author", "operator", "admin")
@@ -28,11 +36,13 @@ ROLES: tuple[Role, ...] = ("viewer", "author", "operator", "admin")
 
 OPERATORS = "operators"
 """The group of accounts that run the topologies."""
+ADMINS = "admins"
+"""The group of accounts that say who may do what."""
 GROUPS: dict[str, Role] = {
     "viewers": "viewer",
     "authors": "author",
     OPERATORS: "operator",
-    "admins": "admin",
+    ADMINS: "admin",
 }
 
 
@@ -44,8 +54,37 @@ def role_of(account: User | AnonymousUser) -> Role | None:
     if not account.is_superuser:
         names = account.groups.filter(name__in=GROUPS).values_list("name", flat=True)
         role = max((GROUPS[name] for name in names), key=ROLES.index, default="author")
-    # Whatever the admin's pages have made of it. Asked last: nearly nobody is more than an author.
+    # Whatever groups a command has given it. Asked last: nearly nobody is more than an author.
     return "author" if role in ("operator", "admin") and is_service(account) else role
+
+
+def persons() -> QuerySet[Person]:
+    """The accounts that are persons, by name, each with its `role`.
+
+    This is what `role_of` finds once the account is active.
+    """
+    held = {
+        role: Exists(User.groups.through._default_manager.filter(user=OuterRef("pk"), group__name=name))
+        for name, role in GROUPS.items()
+    }
+    highest_first = [When(held[role], then=Value(role)) for role in reversed(ROLES)]
+    role = Case(
+        When(is_superuser=True, then=Value("admin")),
+        *highest_first,
+        default=Value("author"),
+        output_field=CharField(),
+    )
+    return User.objects.filter(service_account=None).annotate(role=role).order_by("username")
+
+
+def refuse_non_admins(account: User | AnonymousUser, what: str) -> None:
+    """Raises `Forbidden` unless for admins.
+
+    Args:
+        what: that only they do, as in "only admins make teams".
+    """
+    if role_of(account) != "admin":
+        raise Forbidden("admins-only", f"only admins {what}")
 
 
 def is_service(account: User | AnonymousUser) -> bool:

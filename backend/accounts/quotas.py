@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Model, QuerySet
 
-from backend.accounts.models import Quota
+from backend.accounts.models import Quota, Team
 from backend.accounts.queries import is_operator, operators
-from backend.errors import Conflict
+from backend.accounts.recording import about, about_team
+from backend.audit.actions import record
+from backend.audit.changes import changed
+from backend.errors import Conflict, Forbidden
 
 _NAMED = 3
 """Operators that a refusal names."""
@@ -109,7 +113,7 @@ def _refuse(account: User, resource: Resource, used: int, whose: str) -> None:
         raise Conflict(
             f"too-many-{resource}",
             f"{whose} has {used} of {limit} {resource}; {_ADVICE[resource]}, or ask {_operators()} for more "
-            f"(MILLRACE_QUOTA_{resource.upper()}, or a quota in the admin)",
+            f"(MILLRACE_QUOTA_{resource.upper()}, or a quota on Accounts)",
         )
 
 
@@ -127,6 +131,45 @@ def quotas_of(account_id: int) -> dict[Resource, int]:
             int(getattr(settings, f"MILLRACE_QUOTA_{resource.upper()}")) if given is None else given
         )
     return found
+
+
+def given_to(whose: User | Team) -> dict[Resource, int | None]:
+    """The limits that the account or the team itself was given.
+
+    None is as everywhere else.
+    """
+    found = Quota.objects.filter(**_key(whose)).first()
+    return {one: None if found is None else getattr(found, one) for one in Resource}
+
+
+@transaction.atomic
+def give(operator: User, whose: User | Team, limits: Mapping[Resource, int | None]) -> None:
+    """Let an account, or each member of a team, have so much.
+
+    Args:
+        limits: None is as everywhere else; what is left out stays.
+
+    Raises `Forbidden` unless for operators.
+    """
+    if not is_operator(operator):
+        raise Forbidden("operators-only", "only operators and admins set quotas")
+    before = given_to(whose)
+    after = {**before, **limits}
+    if any(limit is not None for limit in after.values()):
+        Quota.objects.update_or_create(**_key(whose), defaults={str(name): n for name, n in after.items()})
+    else:
+        Quota.objects.filter(**_key(whose)).delete()
+    if changes := changed(_told(before), _told(after)):
+        subject = about_team(whose) if isinstance(whose, Team) else about(whose)
+        record(operator, "change", subject, changes=changes)
+
+
+def _key(whose: User | Team) -> dict[str, Any]:
+    return {"team" if isinstance(whose, Team) else "account": whose}
+
+
+def _told(limits: Mapping[Resource, int | None]) -> dict[str, object]:
+    return {f"quota of {name}": limit for name, limit in limits.items()}
 
 
 def _operators() -> str:

@@ -42,6 +42,8 @@ class Reads(StrEnum):
     """Of a topology that is read."""
     ALERT = "alert"
     """Rules of one's own and one's teams'."""
+    OPERATOR = "operator"
+    """Nothing; operators and admins read it, whosever it is."""
     ADMIN = "admin"
     """Nothing; admins read it, whosever it is."""
     SEVERAL = "several"
@@ -76,6 +78,14 @@ def readable(account: User | AnonymousUser, at: str = "") -> Q:
 def teams_of_member(account: User | AnonymousUser) -> QuerySet[Team]:
     """The teams that the account is in; none for a caller who is not signed in."""
     return Team.objects.none() if account.pk is None else Team.objects.filter(members=account.pk)
+
+
+def teams_known(account: User) -> QuerySet[Team]:
+    """The teams that the account may know of: its own, and those that are not private."""
+    if reads_everything(account):
+        return Team.objects.all()
+    is_open = Q(private=False) if settings.MILLRACE_PRIVATE else ~Q(private=True)
+    return Team.objects.filter(is_open | Q(pk__in=teams_of_member(account)))
 
 
 def is_private(team: Team) -> bool:

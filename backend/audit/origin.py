@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Through(models.TextChoices):
     PAGE = "page", "page"
     TOKEN = "token", "token"
-    ADMIN = "admin", "admin"
+    ADMIN = "admin", "admin"  # of entries from the time of Django's admin site
     DIRECTORY = "directory", "directory"
     COMMAND = "command", "command"
     PROVIDER = "provider", "provider"
@@ -38,7 +38,7 @@ class Origin:
     name: str = ""
     """Of the token, the directory or the command."""
     account: User | AnonymousUser | None = None
-    """Who changes what no action says it of, such as an account in Django's admin."""
+    """Who changes what no action says it of, such as an account's roles."""
 
     @property
     def told(self) -> str:
@@ -81,12 +81,11 @@ def came_by_token(account: User, name: str) -> None:
 
 @sync_and_async_middleware
 def Requests(get_response: Any) -> Any:  # a middleware is called like a class
-    """Says of each request that it comes by a page, or by Django's admin."""
+    """Says of each request that it comes by a page; a token says so itself."""
 
     def coming_by(request: HttpRequest) -> AbstractContextManager[None]:
-        through = Through.ADMIN if request.path.startswith("/admin/") else Through.PAGE
         # Who it is is not looked up before it is needed: strangers cost no query.
-        return coming(through, account=request.user)
+        return coming(Through.PAGE, account=request.user)
 
     if iscoroutinefunction(get_response):
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F
 
 from backend.accounts.models import Team
-from backend.accounts.queries import role_of
+from backend.accounts.queries import refuse_non_admins
 from backend.accounts.recording import about_team
 from backend.audit.actions import record
 from backend.audit.changes import changed
@@ -19,7 +19,7 @@ from backend.budgets.months import Month, hours_by_day
 from backend.budgets.queries import months_with_budget
 from backend.costs.division import Use
 from backend.costs.queries import prices, uses_of_teams
-from backend.errors import Conflict, Forbidden
+from backend.errors import Conflict
 from backend.topologies.models import TopologyQuery
 
 LONGEST = timedelta(minutes=10)
@@ -32,8 +32,7 @@ def set_budget(account: User, team: Team, amount: float | None) -> None:
 
     Raises `Forbidden`; `Conflict` where the operator has set no price.
     """
-    if role_of(account) != "admin":
-        raise Forbidden("admins-only", f"only admins set the budget of {team}")
+    refuse_non_admins(account, f"set the budget of {team}")
     asked = prices()
     if amount is not None and asked.core_hour is None and asked.gb_hour is None:
         raise Conflict(

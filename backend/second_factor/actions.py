@@ -10,9 +10,9 @@ from allauth.mfa.totp.internal.auth import TOTP
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from backend.accounts.queries import role_of
+from backend.accounts.queries import refuse_non_admins
 from backend.audit.actions import Subject, record
-from backend.errors import Conflict, Forbidden
+from backend.errors import Conflict
 from backend.second_factor.codes import note_counter
 from backend.second_factor.queries import factor_of
 
@@ -59,8 +59,7 @@ def reset(admin: User, account: User) -> None:
 
     Raises `Forbidden` unless for admins.
     """
-    if role_of(admin) != "admin":
-        raise Forbidden("admins-only", "only admins reset second factors")
+    refuse_non_admins(admin, "reset second factors")
     Authenticator.objects.filter(user_id=account.pk).delete()
     _note(admin, account, "reset")
 

@@ -12,18 +12,17 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
+from backend.accounts.actions import in_the_way
 from backend.accounts.models import ServiceAccount, Team
+from backend.accounts.queries import refuse_non_admins
 from backend.accounts.recording import told_by_caller
 from backend.audit.actions import Subject, record
 from backend.audit.changes import changed
 from backend.errors import Conflict
-from backend.service_accounts.queries import refuse_non_admins
+from backend.service_accounts.queries import manage
 from backend.streams.models import Stream
 from backend.tokens.actions import create_token, revoke_token
 from backend.tokens.models import Token
-
-_NAMED = 3
-"""Things that a refusal names."""
 
 
 def create_service_account(admin: User, team: Team, name: str) -> ServiceAccount:
@@ -32,7 +31,7 @@ def create_service_account(admin: User, team: Team, name: str) -> ServiceAccount
     Raises `Forbidden` unless for admins, and `Conflict` when the name is taken or the team has as many as it
     may (MILLRACE_SERVICE_ACCOUNTS).
     """
-    refuse_non_admins(admin, team)
+    refuse_non_admins(admin, manage(team))
     # Whatever the case: nobody shall take one for another.
     if User.objects.filter(username__iexact=name).exists():
         raise Conflict("name-taken", f"there is an account {name} already")
@@ -66,7 +65,7 @@ def set_enabled(admin: User, service: ServiceAccount, enabled: bool) -> None:
 
     Raises `Forbidden` unless for admins.
     """
-    refuse_non_admins(admin, service.team)
+    refuse_non_admins(admin, manage(service.team))
     changes = changed({"enabled": service.account.is_active}, {"enabled": enabled})
     service.account.is_active = enabled
     with told_by_caller():
@@ -82,7 +81,7 @@ def delete_service_account(admin: User, service: ServiceAccount) -> None:
     Raises `Forbidden` unless for admins, and `Conflict` while it owns streams or queries, or is the author of
     versions: these stay what they are, and say whose.
     """
-    refuse_non_admins(admin, service.team)
+    refuse_non_admins(admin, manage(service.team))
     try:
         # In a transaction of its own, so that the refusal leaves nothing half deleted.
         with transaction.atomic():
@@ -90,9 +89,8 @@ def delete_service_account(admin: User, service: ServiceAccount) -> None:
             with told_by_caller():
                 service.account.delete()
     except ProtectedError as error:
-        names = sorted({str(one) for one in error.protected_objects})
-        listed = ", ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
-        text = f"{service.account} owns or wrote {listed}; hand over or delete what it owns, or disable it"
+        owned = in_the_way(error)
+        text = f"{service.account} owns or wrote {owned}; hand over or delete what it owns, or disable it"
         raise Conflict("owns-something", text) from error
 
 
@@ -105,7 +103,7 @@ def create_service_token(
     It cannot be read again. Raises `Forbidden` unless for admins, or when the service account may not write
     to the stream; `Conflict` when it is disabled or has as many as it may.
     """
-    refuse_non_admins(admin, service.team)
+    refuse_non_admins(admin, manage(service.team))
     if not service.account.is_active:
         raise Conflict("disabled", f"{service.account} is disabled; enable it before it gets a token")
     return create_token(service.account, name, stream, expires_at, by=admin)
@@ -117,7 +115,7 @@ def revoke_service_token(admin: User, service: ServiceAccount, token: Token) -> 
 
     Raises `Forbidden` unless for admins.
     """
-    refuse_non_admins(admin, service.team)
+    refuse_non_admins(admin, manage(service.team))
     revoke_token(admin, token)
 
 

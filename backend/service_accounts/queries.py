@@ -6,16 +6,14 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from backend.accounts.models import ServiceAccount, Team
-from backend.accounts.queries import role_of
-from backend.errors import Forbidden
+from backend.accounts.queries import refuse_non_admins
 from backend.tokens.models import Token
 from backend.tokens.queries import tokens_of
 
 
-def refuse_non_admins(account: User, team: Team) -> None:
-    """Raise `Forbidden` unless for admins, who also say which persons are in the team."""
-    if role_of(account) != "admin":
-        raise Forbidden("admins-only", f"only admins manage the service accounts of {team}")
+def manage(team: Team) -> str:
+    """What only admins do, who also say which persons are in the team."""
+    return f"manage the service accounts of {team}"
 
 
 def service_accounts(team: Team) -> QuerySet[ServiceAccount]:
@@ -28,5 +26,5 @@ def tokens_of_service_account(admin: User, service: ServiceAccount) -> QuerySet[
 
     Raises `Forbidden` unless for admins.
     """
-    refuse_non_admins(admin, service.team)
+    refuse_non_admins(admin, manage(service.team))
     return tokens_of(service.account)

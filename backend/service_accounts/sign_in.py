@@ -14,8 +14,8 @@ from backend.accounts.queries import is_service
 class PersonBackend(ModelBackend):
     """Django's passwords and sessions, of accounts that are persons.
 
-    A service account is refused whatever the admin's pages have made of it: with a password that one gave it
-    there, and in a session that was signed in past this.
+    A service account is refused whatever became of it: with a password that a command gave it, and in a
+    session that was signed in past this.
     """
 
     def user_can_authenticate(self, user: User | AnonymousUser | None) -> bool:

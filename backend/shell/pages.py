@@ -21,7 +21,6 @@ def signed_in(account: User | AnonymousUser) -> dict[str, object]:
     return {
         "username": account.get_username(),
         "is_operator": is_operator(account),
-        "is_staff": bool(getattr(account, "is_staff", False)),
         "role": role_of(account),
     }
 

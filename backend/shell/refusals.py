@@ -6,10 +6,8 @@ be read made a 500 of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from http import HTTPStatus
 
-from django.db import DataError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 
@@ -44,21 +42,3 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def failed(request: HttpRequest) -> HttpResponse:
     return _refusal(request, HTTPStatus.INTERNAL_SERVER_ERROR)
-
-
-class UnstorableNumbers:
-    """Middleware for the admin: numbers that no column can hold match nothing.
-
-    Its filters ask the database for whatever number the address has.
-    """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self._get_response(request)
-
-    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if request.path.startswith("/admin/") and isinstance(error, OverflowError | DataError):
-            return not_found(request, error)
-        return None

@@ -17,7 +17,7 @@ from backend.sign_on.groups import refuse_service_accounts, refuse_unreadable
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # django-allauth has no types
-    """Leaves no messages that the next page of the admin would show."""
+    """Leaves no messages: pages here show none."""
 
     def add_message(self, *_: object, **__: object) -> None:
         pass

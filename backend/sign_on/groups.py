@@ -75,7 +75,7 @@ def refuse_unreadable(request: HttpRequest, login: SocialLogin) -> None:
 def refuse_service_accounts(request: HttpRequest, login: SocialLogin) -> None:
     """End a sign-in as a service account.
 
-    The admin's pages can link one to a subject; its groups must not move it to another team.
+    Whoever writes to the database can link one to a subject; its groups must not move it to another team.
     """
     if is_service(login.user):
         raise _refusal(request, f"{login.user} is a service account, which cannot sign in")

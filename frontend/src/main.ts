@@ -12,6 +12,7 @@ const ISLANDS: Readonly<Record<string, () => Promise<ComponentType<IslandProps>>
   conversion: async () => (await import("./conversion/ConversionIsland")).ConversionIsland,
   topology: async () => (await import("./topology/TopologyIsland")).TopologyIsland,
   streams: async () => (await import("./streams/StreamsIsland")).StreamsIsland,
+  accounts: async () => (await import("./accounts/AccountsIsland")).AccountsIsland,
   teams: async () => (await import("./teams/TeamsIsland")).TeamsIsland,
   tokens: async () => (await import("./tokens/TokensIsland")).TokensIsland,
   audit: async () => (await import("./audit/AuditIsland")).AuditIsland,

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 import redis
+from allauth.mfa.models import Authenticator
+from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
@@ -151,7 +153,22 @@ TABLE: dict[tuple[str, str], Case] = {
     ("post", "/api/streams/{name}/events/"): Case(202, EDITORS, {"at": "2013-01-01"}),
     ("get", "/api/streams/{name}/impact/"): READ,
     ("get", "/api/streams/{name}/sample/"): READ,
+    ("get", "/api/persons/"): Case(200, OPERATORS),
+    ("post", "/api/persons/"): Case(201, (), {"username": "kim"}),
+    ("patch", "/api/persons/{id}/"): Case(200, (), {"role": "viewer"}, at={"id": "person"}),
+    ("delete", "/api/persons/{id}/"): Case(204, (), at={"id": "person"}),
+    ("post", "/api/persons/{id}/password-link/"): Case(201, (), at={"id": "person"}),
+    ("delete", "/api/persons/{id}/second-factor/"): Case(204, (), at={"id": "person"}),
+    ("get", "/api/persons/{id}/sign-ins/"): Case(200, (), at={"id": "person"}),
+    ("delete", "/api/persons/{id}/sign-ins/"): Case(204, (), at={"id": "person"}),
+    ("get", "/api/persons/{id}/quota/"): Case(200, OPERATORS, at={"id": "person"}),
+    ("patch", "/api/persons/{id}/quota/"): Case(200, OPERATORS, {"queries": 5}, at={"id": "person"}),
     ("get", "/api/teams/"): READ,
+    ("post", "/api/teams/"): Case(201, (), {"name": "cargo"}),
+    ("delete", "/api/teams/{id}/"): Case(204, (), refusal=404, at={"id": "empty_team"}),
+    ("patch", "/api/teams/{id}/members/"): Case(200, (), {"add": ["zoe"]}, refusal=404, at={"id": "team"}),
+    ("get", "/api/teams/{id}/quota/"): Case(200, MEMBERS, refusal=404, at={"id": "team"}),
+    ("patch", "/api/teams/{id}/quota/"): Case(200, (), {"queries": 5}, refusal=404, at={"id": "team"}),
     ("patch", "/api/teams/{id}/"): Case(200, (), {"private": True}, refusal=404, at={"id": "team"}),
     ("put", "/api/teams/{id}/budget/"): Case(200, (), {"amount": 5}, refusal=404, at={"id": "team"}),
     ("get", "/api/teams/{id}/service-accounts/"): Case(200, MEMBERS, refusal=404, at=SERVICE),
@@ -230,6 +247,11 @@ def world(
     service = ServiceAccount.objects.create(account=User.objects.create_user("loader"), team=team)
     team.members.add(service.account)
     service_token, _ = create_token(service.account, "nightly")
+    empty = Team.objects.create(name="hangar")
+    empty.members.set(team.members.filter(service_account=None))
+    person = User.objects.create_user("pat")
+    Authenticator.objects.create(user=person, type=Authenticator.Type.TOTP, data={"secret": ""})
+    AccessAttempt.objects.create(username="pat", ip_address="192.0.2.1", failures_since_start=99)
     graph = PhysicalGraph.from_json(plan.graph, "plan")
     leaf = next(one for one in graph.rules if isinstance(one, ProbeRule) and one.emits)
     checkpoint = directory("flights") / "checkpoint"
@@ -272,6 +294,8 @@ def world(
         "token": token.pk,
         "query": query.pk,
         "team": team.pk,
+        "empty_team": empty.pk,
+        "person": person.pk,
         "service": service.pk,
         "service_token": service_token.pk,
     }

@@ -23,7 +23,7 @@ for name, group in (("vera", "viewers"), ("august", "authors"), ("olga", "operat
     account, _ = User.objects.get_or_create(username=name)
     account.set_password({password!r}); account.save()
     account.groups.set([Group.objects.get_or_create(name=group)[0]])
-account, _ = User.objects.get_or_create(username="ada", is_staff=True, is_superuser=True)
+account, _ = User.objects.get_or_create(username="ada", is_superuser=True)
 account.set_password({password!r}); account.save()
 from backend.accounts.models import Team
 from backend.catalog.models import Query
@@ -39,6 +39,15 @@ def accounts(product: RunningProduct) -> None:
     environment = {**os.environ, "MILLRACE_HOME": str(product.home)}
     command = [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", MAKE.format(password=PASSWORD)]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
+
+
+def has_no_barriers(page: Page, axe: str) -> None:
+    """In the light, in the dark, and on a narrow screen."""
+    for theme, width in (("light", 1280), ("dark", 1280), ("light", 390)):
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+        page.set_viewport_size({"width": width, "height": 900})
+        assert barriers(page, axe) == [], (theme, width)
+    page.set_viewport_size({"width": 1280, "height": 900})
 
 
 def refuses(page: Page, path: str, data: dict[str, object]) -> None:
@@ -147,15 +156,78 @@ def test_what_a_private_team_has_is_its_members(browser: Browser, product: Runni
 
 def test_an_admin_gives_a_role(browser: Browser, product: RunningProduct) -> None:
     with signed_in(browser, product.url, "ada", PASSWORD) as page:
-        page.get_by_role("link", name="Admin").click()
-        page.goto("/admin/auth/user/?q=vera")
-        page.get_by_role("link", name="vera").click()
-        page.locator("#id_groups_from option", has_text="operators").dblclick()
-        page.get_by_role("button", name="Save", exact=True).click()
-        expect(page.get_by_text("was changed successfully")).to_be_visible()
+        page.get_by_role("link", name="Accounts").click()
+        page.get_by_label("Find in names").fill("vera")
+        page.get_by_label("Find in names").press("Enter")
+        expect(page.get_by_role("row")).to_have_count(2)
+        with page.expect_response(lambda answer: answer.request.method == "PATCH") as changed:
+            page.get_by_label("Role of vera").select_option("operator")
+        assert changed.value.ok
     with signed_in(browser, product.url, "vera", PASSWORD) as page:
         page.goto("/topologies/flights/")
         expect(page.get_by_role("button", name="Re-optimize")).to_be_enabled(timeout=SLOW_MS)
+        page.get_by_role("link", name="Accounts").click()
+        expect(page.get_by_label("Role of vera")).to_have_count(0)
+        page.get_by_role("button", name="Quotas of august").click()
+        quotas = page.get_by_role("form", name="How much august may have")
+        quotas.get_by_label("Queries").fill("many")
+        expect(quotas.get_by_role("alert")).to_contain_text("queries: found many, expected a number")
+        quotas.get_by_label("Queries").fill("7")
+        quotas.get_by_role("button", name="Set").click()
+        expect(quotas.get_by_role("status")).to_have_text("Set.")
+    with signed_in(browser, product.url, "august", PASSWORD) as page:
+        page.goto("/jobs/")
+        expect(page.get_by_text("of 7 queries")).to_be_visible()
+
+
+def test_an_admin_makes_an_account_and_its_owner_chooses_a_password(
+    browser: Browser, product: RunningProduct, axe: str
+) -> None:
+    with signed_in(browser, product.url, "ada", PASSWORD) as page:
+        page.goto("/accounts/")
+        form = page.get_by_role("form", name="Make an account")
+        form.get_by_label("Name").fill("kim")
+        form.get_by_label("E-mail").fill("kim@example.org")
+        form.get_by_role("button").click()
+        link = page.locator("code.secret").inner_text()
+        page.get_by_role("button", name="Manage kim").click()
+        kim = page.get_by_role("region", name="Account kim")
+        expect(kim.get_by_text("Signed in nowhere.")).to_be_visible()
+        has_no_barriers(page, axe)
+        page.goto("/teams/")
+        page.get_by_label("Name of a new team").fill("cargo")
+        page.get_by_role("button", name="Make a team").click()
+        page.get_by_text("Members, limits and name of cargo").click()
+        cargo = page.get_by_role("region", name="Manage cargo")
+        expect(cargo.get_by_text("Nobody is in cargo.")).to_be_visible()
+        cargo.get_by_label("Account").select_option("kim")
+        cargo.get_by_role("button", name="Add").click()
+        expect(cargo.get_by_role("button", name="Take out kim")).to_be_visible()
+        limits = page.get_by_role("form", name="Limits of queries of cargo")
+        limits.get_by_label("Tuples kept").fill("1e6")
+        limits.get_by_role("button", name="Set").click()
+        expect(limits.get_by_role("status")).to_have_text("Set.")
+        has_no_barriers(page, axe)
+    guest = browser.new_context(base_url=product.url).new_page()
+    guest.goto(link)
+    guest.get_by_label("New password").fill(PASSWORD)
+    guest.get_by_label("The same again").fill("another-1")
+    guest.get_by_role("button", name="Set the password").click()
+    expect(guest.get_by_role("alert")).to_be_visible()
+    assert barriers(guest, axe) == []
+    guest.get_by_label("New password").fill(PASSWORD)
+    guest.get_by_label("The same again").fill(PASSWORD)
+    guest.get_by_role("button", name="Set the password").click()
+    expect(guest).to_have_title(re.compile("Sign in"))
+    with guest.expect_response(link) as again:
+        guest.goto(link)
+    assert again.value.status == 404
+    expect(guest.get_by_role("alert")).to_contain_text("not good, or no longer")
+    guest.context.close()
+    with signed_in(browser, product.url, "kim", PASSWORD) as page:
+        page.goto("/teams/")
+        expect(page.get_by_role("cell", name="cargo")).to_be_visible()
+        expect(page.get_by_role("link", name="Accounts")).to_have_count(0)
 
 
 def test_an_admin_sees_who_changed_what(browser: Browser, product: RunningProduct, axe: str) -> None:
@@ -168,11 +240,7 @@ def test_an_admin_sees_who_changed_what(browser: Browser, product: RunningProduc
         made = page.get_by_role("row", name="demo by command create_demo create query made_up_in_wind")
         made.get_by_text("sql", exact=False).first.click()
         expect(made.locator("ins").filter(has_text="SELECT")).to_be_visible()
-        for theme, width in (("light", 1280), ("dark", 1280), ("light", 390)):
-            page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
-            page.set_viewport_size({"width": width, "height": 900})
-            assert barriers(page, axe) == [], (theme, width)
-        page.set_viewport_size({"width": 1280, "height": 900})
+        has_no_barriers(page, axe)
         page.reload()
         expect(filters.get_by_label("Of what")).to_have_value("query")
         expect(made).to_be_visible()
@@ -193,7 +261,7 @@ def test_an_admin_says_what_a_team_may_spend(browser: Browser, product: RunningP
         budgets = page.get_by_role("region", name="Budgets")
         field = budgets.get_by_label("EUR a month for night")
         field.fill("250")
-        budgets.get_by_role("button", name="Set").click()
+        budgets.get_by_role("row", name="night").get_by_role("button", name="Set").click()
         expect(budgets.get_by_role("alert")).to_have_count(0)
         page.reload()
         expect(field).to_have_value("250")

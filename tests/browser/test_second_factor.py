@@ -51,7 +51,7 @@ def test_a_code_is_asked_for_once_it_is_activated(
     complaints: list[str] = []
     page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
     sign_in(page)
-    page.get_by_role("link", name="Account", exact=True).click()
+    page.get_by_role("link", name="Security", exact=True).click()
     expect(page.get_by_role("img", name="QR code")).to_be_visible()
     accessible(page, axe)
     key = page.locator("code.secret").inner_text().replace(" ", "")

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings as product
 from django.test import Client
 
-PAGES = ("/login/", "/queries/", "/topologies/", "/streams/", "/jobs/", "/api/docs/", "/admin/")
+PAGES = ("/login/", "/queries/", "/topologies/", "/streams/", "/jobs/", "/api/docs/", "/accounts/")
 SCRIPT = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>", re.IGNORECASE)
 HANDLER = re.compile(r"<[^>]+\son[a-z]+\s*=", re.IGNORECASE)
 DATA = re.compile(r'type="(application/json|text/[a-z-]*template)"')

@@ -34,7 +34,9 @@ UNKNOWN = (
     "/api/nope/",
     "/api/queries/nope/",
     "/static/nope",
-    "/admin/nope/",
+    "/password/nope/",
+    "/password/MQ/nope/",
+    f"/password/{'9' * 100}/nope/",
     "/queries/nope/",
 )
 PATHS = sorted({path for route, path in ROUTES if not route.endswith("events/")} | set(UNKNOWN))

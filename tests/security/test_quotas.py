@@ -12,16 +12,15 @@ from typing import Any
 
 import pytest
 import redis
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.test import Client
 from pytest_django import Settings
 
 from backend.accounts.models import Quota, Team
-from backend.accounts.queries import OPERATORS
 from backend.accounts.quotas import Resource
+from backend.audit.models import AuditEntry
 from backend.catalog.actions import create_query, transfer_query
 from backend.catalog.models import Query
 from backend.deployments.topology_quota import EMPTIED_PER_USED
@@ -162,17 +161,32 @@ def test_a_quota_is_somebodys(owner: User, team: Team) -> None:
             Quota.objects.create(**wrong)
 
 
-def test_operators_set_quotas_in_the_admin(
-    as_operator: Client, operator: User, owner: User, as_owner: Client
+def test_operators_set_quotas(
+    as_operator: Client, operator: User, owner: User, as_owner: Client, team: Team
 ) -> None:
-    # As in an installation that is older than quotas.
-    Group.objects.get(name=OPERATORS).permissions.clear()
-    call_command("migrate", verbosity=0)
-    assert as_operator.get("/admin/accounts/quota/add/").status_code == 200
-    form = {"account": owner.pk, "team": "", "queries": 3}
-    assert as_operator.post("/admin/accounts/quota/add/", form).status_code == 302
+    def limit(client: Client, url: str, **limits: int | None) -> Any:
+        return client.patch(url, limits, content_type="application/json")
+
+    url = f"/api/persons/{owner.pk}/quota/"
+    assert limit(as_operator, url, queries=3, tokens=0).json()["queries"] == 3
     assert of(as_owner, Resource.QUERIES)["limit"] == 3
-    assert as_owner.get("/admin/accounts/quota/").status_code == 302
+    assert of(as_owner, Resource.TOKENS)["limit"] == 0
+    assert limit(as_operator, url, tokens=None).json() == as_operator.get(url).json()
+    told = AuditEntry.objects.filter(kind="account", name="ann").latest("pk")
+    assert (told.account_name, told.changes) == (operator.username, {"quota of tokens": [0, None]})
+    limit(as_operator, url, queries=None)
+    assert not Quota.objects.exists(), "nothing is set"
+    # Members of a team see how much each may have; only operators that see it say so.
+    ours = f"/api/teams/{team.pk}/quota/"
+    assert limit(as_operator, ours, streams=7).status_code == 404
+    team.members.add(operator)
+    assert limit(as_operator, ours, streams=7).json()["streams"] == 7
+    assert of(as_owner, Resource.STREAMS)["limit"] == 7
+    assert as_owner.get(ours).json()["streams"] == 7
+    for refused in (limit(as_owner, ours, streams=9), limit(as_owner, url, streams=9), as_owner.get(url)):
+        assert (refused.status_code, refused.json()["code"]) == (403, "operators-only")
+    wrong = limit(as_operator, url, queries=-1, streams=2**40)
+    assert (wrong.status_code, sorted(wrong.json())) == (400, ["queries", "streams"])
 
 
 def race(environment: dict[str, str]) -> dict[str, int]:

@@ -82,9 +82,9 @@ def test_what_ends_a_token(owner: User, as_owner: Client, as_teammate: Client) -
         assert _with(secret).get("/api/me/").status_code == 403
 
 
-def test_pages_and_admin_take_no_token(owner: User) -> None:
+def test_pages_take_no_token(owner: User) -> None:
     program = _with(create_token(owner, "laptop")[1])
-    for page in ("/queries/", "/admin/"):
+    for page in ("/queries/", "/accounts/"):
         assert program.get(page).status_code == 302
 
 

@@ -30,7 +30,6 @@ class UseSerializer(serializers.Serializer[Use]):
 class MeSerializer(Document):
     username = serializers.CharField()
     is_operator = serializers.BooleanField()
-    is_staff = serializers.BooleanField()
     is_service = serializers.BooleanField(help_text="an account of a program, not of a person")
     role = serializers.ChoiceField(choices=[(role, role) for role in ROLES])
     teams = serializers.ListField(child=serializers.CharField())

@@ -23,7 +23,6 @@ class Me(APIView):
         document = {
             "username": account.get_username(),
             "is_operator": is_operator(account),
-            "is_staff": account.is_staff,
             "is_service": is_service(account),
             "role": role_of(account),
             "teams": teams_of(account),

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from backend.accounts.queries import refuse_non_admins
 from backend.accounts.reading import Reads
 from backend.audit.models import AuditEntry
 from backend.audit_trail import export
@@ -20,8 +21,11 @@ from backend.audit_trail.api.serializers import (
     AuditListRequestSerializer,
     AuditPageSerializer,
 )
-from backend.audit_trail.queries import choices, page, refuse_non_admins
+from backend.audit_trail.queries import choices, page
 from backend.http.documents import checked
+
+_WHAT = "read the audit trail"
+"""It speaks of all teams."""
 
 
 class AuditList(APIView):
@@ -33,7 +37,7 @@ class AuditList(APIView):
         operation_id="audit_list", parameters=[AuditListRequestSerializer], responses=AuditPageSerializer
     )
     def get(self, request: Request) -> Response:
-        refuse_non_admins(request.user)
+        refuse_non_admins(request.user, _WHAT)
         form = checked(AuditListRequestSerializer(data=request.query_params))
         asked = form.validated_data
         found = page(form.wanted(), asked.get("before"), asked["limit"])
@@ -47,7 +51,7 @@ class AuditChoices(APIView):
 
     @extend_schema(responses=AuditChoicesSerializer)
     def get(self, request: Request) -> Response:
-        refuse_non_admins(request.user)
+        refuse_non_admins(request.user, _WHAT)
         return Response(AuditChoicesSerializer(choices()).data)
 
 
@@ -61,7 +65,7 @@ class AuditDownload(APIView):
         responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/x-ndjson"): OpenApiTypes.STR},
     )
     def get(self, request: Request) -> StreamingHttpResponse:
-        refuse_non_admins(request.user)
+        refuse_non_admins(request.user, _WHAT)
         form = checked(AuditDownloadRequestSerializer(data=request.query_params))
         is_csv = form.validated_data["form"] == "csv"
         written, header = (export.to_csv, export.csv_header()) if is_csv else (export.to_json_lines, "")

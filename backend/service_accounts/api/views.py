@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.models import ServiceAccount, Team
+from backend.accounts.queries import refuse_non_admins
 from backend.accounts.reading import Reads, teams_seen
 from backend.accounts.requests import AccountRequest
 from backend.http.documents import checked
@@ -72,7 +73,7 @@ class ServiceTokenList(OfTeam):
     @extend_schema(request=TokenWriteSerializer, responses={201: NewTokenSerializer})
     def post(self, request: AccountRequest, pk: int, account: int) -> Response:
         service = _service(request.user, pk, account)
-        queries.refuse_non_admins(request.user, service.team)
+        refuse_non_admins(request.user, queries.manage(service.team))
         form = checked(TokenWriteSerializer(data=request.data))
         values = form.validated_data
         stream = (

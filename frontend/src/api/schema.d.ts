@@ -79,6 +79,54 @@ export interface paths {
         /** @description What all topologies do now, their newest results, and what they turned away. */
         get: operations["overview_retrieve"];
     };
+    "/api/persons/": {
+        /** @description Accounts of persons, by name, a page at a time: for operators. Admins make more. */
+        get: operations["persons_list"];
+        /** @description Accounts of persons, by name, a page at a time: for operators. Admins make more. */
+        post: operations["persons_create"];
+    };
+    "/api/persons/{id}/": {
+        /**
+         * @description What admins do with an account, in a session only.
+         *
+         *     A stolen token makes no accounts.
+         */
+        delete: operations["persons_destroy"];
+        /**
+         * @description What admins do with an account, in a session only.
+         *
+         *     A stolen token makes no accounts.
+         */
+        patch: operations["persons_partial_update"];
+    };
+    "/api/persons/{id}/password-link/": {
+        /** @description A link to a page where the account's owner chooses a password. */
+        post: operations["persons_password_link_create"];
+    };
+    "/api/persons/{id}/quota/": {
+        /** @description The limits of one account's own. */
+        get: operations["persons_quota_retrieve"];
+        /** @description The limits of one account's own. */
+        patch: operations["persons_quota_partial_update"];
+    };
+    "/api/persons/{id}/second-factor/": {
+        /** @description For who has lost app and recovery codes. */
+        delete: operations["persons_second_factor_destroy"];
+    };
+    "/api/persons/{id}/sign-ins/": {
+        /**
+         * @description Where the account is signed in, and where it has to wait.
+         *
+         *     To delete this ends both.
+         */
+        get: operations["persons_sign_ins_retrieve"];
+        /**
+         * @description Where the account is signed in, and where it has to wait.
+         *
+         *     To delete this ends both.
+         */
+        delete: operations["persons_sign_ins_destroy"];
+    };
     "/api/queries/": {
         get: operations["queries_list"];
         post: operations["queries_create"];
@@ -228,14 +276,28 @@ export interface paths {
     "/api/teams/": {
         /** @description One's own teams; admins see all. */
         get: operations["teams_list"];
+        /** @description One's own teams; admins see all. */
+        post: operations["teams_create"];
     };
     "/api/teams/{id}/": {
-        /** @description Who reads what a team has, which admins say. */
+        /** @description What admins say of a team. */
+        delete: operations["teams_destroy"];
+        /** @description What admins say of a team. */
         patch: operations["teams_partial_update"];
     };
     "/api/teams/{id}/budget/": {
         /** @description What a team may spend in a month, which admins say. */
         put: operations["teams_budget_update"];
+    };
+    "/api/teams/{id}/members/": {
+        /** @description Which persons are in a team, which admins say. */
+        patch: operations["teams_members_partial_update"];
+    };
+    "/api/teams/{id}/quota/": {
+        /** @description The limits of each member of a team. */
+        get: operations["teams_quota_retrieve"];
+        /** @description The limits of each member of a team. */
+        patch: operations["teams_quota_partial_update"];
     };
     "/api/teams/{id}/service-accounts/": {
         /** @description The programs that act for a team, which its members see and admins make. */
@@ -1693,6 +1755,15 @@ export interface components {
          * @enum {string}
          */
         LiveStateEnum: "stopped" | "starting" | "running" | "idle" | "stopping" | "failed";
+        /** @description An address from which too many passwords were wrong. */
+        Lock: {
+            address: string;
+            /**
+             * Format: date-time
+             * @description from when on it may try again
+             */
+            until: string;
+        };
         /** @description What this query adds to a topology's plan. */
         Marginal: {
             cost: components["schemas"]["Cost"];
@@ -1719,7 +1790,6 @@ export interface components {
             is_operator: boolean;
             /** @description an account of a program, not of a person */
             is_service: boolean;
-            is_staff: boolean;
             quotas: components["schemas"]["Use"][];
             role: components["schemas"]["RoleEnum"];
             teams: string[];
@@ -1740,6 +1810,11 @@ export interface components {
         NamedColumn: {
             name: string;
             type: string;
+        };
+        NewPerson: {
+            /** @description by which its owner chooses a password */
+            link: components["schemas"]["PasswordLink"];
+            person: components["schemas"]["Person"];
         };
         NewToken: {
             /** Format: date-time */
@@ -1808,9 +1883,36 @@ export interface components {
             /** @description of all that the account reads */
             streams: number;
         };
+        PasswordLink: {
+            /** @description of the page, on this site; good once */
+            path: string;
+            /** Format: date-time */
+            valid_until: string;
+        };
+        /** @description What is left out stays. */
+        PatchedPersonChangeRequest: {
+            email?: string;
+            is_active?: boolean;
+            role?: components["schemas"]["RoleEnum"];
+        };
         PatchedQueryPatchRequest: {
             description?: string;
             tags?: string[];
+        };
+        /** @description Limits by resource; what is left out of a change stays. */
+        PatchedQuotaRequest: {
+            /** @description null: as everywhere else */
+            alerts?: number | null;
+            /** @description null: as everywhere else */
+            queries?: number | null;
+            /** @description null: as everywhere else */
+            streams?: number | null;
+            /** @description null: as everywhere else */
+            tokens?: number | null;
+            /** @description null: as everywhere else */
+            topologies?: number | null;
+            /** @description null: as everywhere else */
+            versions?: number | null;
         };
         /** @description A change of a stream; its name stays. */
         PatchedStreamPatchRequest: {
@@ -1850,9 +1952,35 @@ export interface components {
             /** Format: double */
             tuples_per_second?: number | null;
         };
-        PatchedTeamPrivacyRequest: {
+        /** @description What is left out stays. */
+        PatchedTeamChangeRequest: {
+            /**
+             * Format: double
+             * @description results that it may give per second, as observed; null: the installation's limit
+             */
+            max_result_rate?: number | null;
+            /**
+             * Format: double
+             * @description bytes that it may keep, as observed; null: the installation's limit
+             */
+            max_state_bytes?: number | null;
+            /**
+             * Format: double
+             * @description tuples that one query may keep, as estimated; null: the installation's limit
+             */
+            max_state_tuples?: number | null;
+            /**
+             * Format: double
+             * @description tuples that a step of it may make per second, as estimated; null: the installation's limit
+             */
+            max_tuple_rate?: number | null;
+            name?: string;
             /** @description null: as the installation is */
             private?: boolean | null;
+        };
+        PatchedTeamMembersRequest: {
+            add?: string[];
+            remove?: string[];
         };
         /**
          * Period
@@ -1935,6 +2063,43 @@ export interface components {
              * @description Unreadable tuples, with those that were set aside. Unit: tuples.
              */
             undecodable: number | null;
+        };
+        /** @description An account of a person. */
+        Person: {
+            /** @description signs in by the provider, without a password */
+            by_provider: boolean;
+            email: string;
+            has_second_factor: boolean;
+            id: number;
+            /** @description whether it may sign in */
+            is_active: boolean;
+            /** Format: date-time */
+            joined_at: string;
+            /**
+             * @description that it has while it is active
+             *
+             *     * `viewer` - viewer
+             *     * `author` - author
+             *     * `operator` - operator
+             *     * `admin` - admin
+             */
+            role: components["schemas"]["RoleEnum"];
+            /** Format: date-time */
+            signed_in_at: string | null;
+            teams: string[];
+            username: string;
+        };
+        PersonPage: {
+            /** @description `after` of the next page; null: no more */
+            next: string | null;
+            /** @description by name */
+            persons: components["schemas"]["Person"][];
+        };
+        PersonWriteRequest: {
+            email?: string;
+            /** @default author */
+            role: components["schemas"]["RoleEnum"];
+            username: string;
         };
         /** @description The topology to which a query is pinned. */
         Pin: {
@@ -2292,6 +2457,21 @@ export interface components {
             sql: string;
             tags?: string[];
         };
+        /** @description Limits by resource; what is left out of a change stays. */
+        Quota: {
+            /** @description null: as everywhere else */
+            alerts?: number | null;
+            /** @description null: as everywhere else */
+            queries?: number | null;
+            /** @description null: as everywhere else */
+            streams?: number | null;
+            /** @description null: as everywhere else */
+            tokens?: number | null;
+            /** @description null: as everywhere else */
+            topologies?: number | null;
+            /** @description null: as everywhere else */
+            versions?: number | null;
+        };
         ReachedQuery: {
             id: number;
             name: string;
@@ -2417,6 +2597,14 @@ export interface components {
         ServiceAccountWriteRequest: {
             name: string;
         };
+        /** @description A browser that is signed in. */
+        Session: {
+            address: string;
+            /** @description as it calls itself */
+            browser: string;
+            /** Format: date-time */
+            since: string;
+        };
         SetTasksRequest: {
             /** @description by stream; null: by load */
             tasks: {
@@ -2457,6 +2645,11 @@ export interface components {
             stores: {
                 [key: string]: components["schemas"]["ShapeChange"];
             };
+        };
+        SignIns: {
+            locks: components["schemas"]["Lock"][];
+            /** @description newest first */
+            sessions: components["schemas"]["Session"][];
         };
         /**
          * @description What a topology does now, or did then.
@@ -2813,6 +3006,14 @@ export interface components {
             readonly id: number;
             /** @description whether only members and admins read */
             readonly is_private: boolean;
+            /** Format: double */
+            readonly max_result_rate: number | null;
+            /** Format: double */
+            readonly max_state_bytes: number | null;
+            /** Format: double */
+            readonly max_state_tuples: number | null;
+            /** Format: double */
+            readonly max_tuple_rate: number | null;
             /** @description persons, by name */
             readonly members: string[];
             readonly name: string;
@@ -2820,6 +3021,9 @@ export interface components {
             private: boolean | null;
             /** @description by name; members, too */
             readonly service_accounts: string[];
+        };
+        TeamWriteRequest: {
+            name: string;
         };
         /**
          * @description * `page` - page
@@ -3365,6 +3569,177 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Overview"];
                 };
+            };
+        };
+    };
+    persons_list: {
+        parameters: {
+            query?: {
+                active?: boolean | null;
+                /** @description `next` of the page before this one */
+                after?: string;
+                limit?: number;
+                /**
+                 * @description * `viewer` - viewer
+                 *     * `author` - author
+                 *     * `operator` - operator
+                 *     * `admin` - admin
+                 */
+                role?: "viewer" | "author" | "operator" | "admin";
+                /** @description by name */
+                team?: string;
+                /** @description words, each in name or address */
+                text?: string;
+            };
+            path?: never;
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["PersonPage"];
+                };
+            };
+        };
+    };
+    persons_create: {
+        parameters: {
+            query?: never;
+            path?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonWriteRequest"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": components["schemas"]["NewPerson"];
+                };
+            };
+        };
+    };
+    persons_destroy: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
+            };
+        };
+    };
+    persons_partial_update: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedPersonChangeRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+        };
+    };
+    persons_password_link_create: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": components["schemas"]["PasswordLink"];
+                };
+            };
+        };
+    };
+    persons_quota_retrieve: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Quota"];
+                };
+            };
+        };
+    };
+    persons_quota_partial_update: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedQuotaRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Quota"];
+                };
+            };
+        };
+    };
+    persons_second_factor_destroy: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
+            };
+        };
+    };
+    persons_sign_ins_retrieve: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["SignIns"];
+                };
+            };
+        };
+    };
+    persons_sign_ins_destroy: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
             };
         };
     };
@@ -4234,6 +4609,37 @@ export interface operations {
             };
         };
     };
+    teams_create: {
+        parameters: {
+            query?: never;
+            path?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamWriteRequest"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": components["schemas"]["Team"];
+                };
+            };
+        };
+    };
+    teams_destroy: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
+            };
+        };
+    };
     teams_partial_update: {
         parameters: {
             query?: never;
@@ -4243,7 +4649,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["PatchedTeamPrivacyRequest"];
+                "application/json": components["schemas"]["PatchedTeamChangeRequest"];
             };
         };
         responses: {
@@ -4270,6 +4676,61 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["BudgetTable"];
+                };
+            };
+        };
+    };
+    teams_members_partial_update: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedTeamMembersRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Team"];
+                };
+            };
+        };
+    };
+    teams_quota_retrieve: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Quota"];
+                };
+            };
+        };
+    };
+    teams_quota_partial_update: {
+        parameters: {
+            query?: never;
+            path: {
+                id: string;
+            };
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedQuotaRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Quota"];
                 };
             };
         };

@@ -11,7 +11,7 @@ const THROUGH = [
   ["", "anything"],
   ["page", "a page"],
   ["token", "a token"],
-  ["admin", "the admin's pages"],
+  ["admin", "the former admin site"],
   ["directory", "a directory"],
   ["command", "a command"],
   ["provider", "a provider of sign-in"],

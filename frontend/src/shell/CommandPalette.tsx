@@ -25,6 +25,7 @@ const PAGES: readonly Entry[] = [
   { kind: "page", name: "Account security", href: "/account/security/" },
 ];
 
+const ACCOUNTS: Entry = { kind: "page", name: "Accounts", href: "/accounts/" };
 const AUDIT: Entry = { kind: "page", name: "Audit trail", href: "/audit/" };
 const NEW_QUERY: Entry = { kind: "page", name: "New query", href: "/queries/new/" };
 
@@ -72,6 +73,7 @@ export function CommandPalette({ role }: { readonly role: IslandProps["me"]["rol
   const pages = [
     ...(role === "viewer" ? [] : [NEW_QUERY]),
     ...PAGES,
+    ...(operator ? [ACCOUNTS] : []),
     ...(role === "admin" ? [AUDIT] : []),
     ...ownActions(),
   ];

@@ -11,10 +11,9 @@ const islandProps = z.object({
     .object({
       username: z.string(),
       is_operator: z.boolean(),
-      is_staff: z.boolean(),
       role: z.enum(["viewer", "author", "operator", "admin"]).default("author"),
     })
-    .default({ username: "", is_operator: false, is_staff: false, role: "author" }),
+    .default({ username: "", is_operator: false, role: "author" }),
 });
 
 export type IslandProps = z.infer<typeof islandProps>;

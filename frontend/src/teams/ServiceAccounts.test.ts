@@ -14,6 +14,10 @@ const team: Team = {
   members: ["ann"],
   service_accounts: [],
   can_edit: true,
+  max_state_tuples: null,
+  max_tuple_rate: null,
+  max_state_bytes: null,
+  max_result_rate: null,
 };
 
 /** A server in the place of the network: what it has, and what it was asked to change. */

@@ -1,13 +1,16 @@
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Team } from "../api/documents";
 import { answered, at, client, explainError } from "../api/request";
+import type { IslandProps } from "../shell/islandProps";
 import { SelectField } from "../ui/fields";
 import { Opened } from "../ui/Opened";
 import { ProblemLine } from "../ui/ProblemLine";
 import { type Column, Table } from "../ui/table/Table";
 import { useLoaded } from "../ui/useLoaded";
+import { NewTeamForm } from "./NewTeamForm";
 import { ServiceAccounts } from "./ServiceAccounts";
+import { TeamManagement } from "./TeamManagement";
 
 const CHOICES = [
   ["", "as the installation"],
@@ -20,7 +23,8 @@ function readers(team: Team): string {
 }
 
 /** One's teams, who is in them, and who reads what they have. */
-export function TeamsIsland(): JSX.Element {
+export function TeamsIsland({ me }: IslandProps): JSX.Element {
+  const isAdmin = me.role === "admin";
   const teams = useLoaded(() => answered(client.GET("/api/teams/")));
   const [problem, setProblem] = useState<string | null>(null);
   const [told, setTold] = useState<string | null>(null);
@@ -67,18 +71,28 @@ export function TeamsIsland(): JSX.Element {
           {told}
         </p>
       )}
+      {isAdmin && <NewTeamForm onMade={teams.reload} />}
       {teams.value?.length === 0 && (
         <p class="empty">
-          You are in no team. Admins make teams and say who is in them, in the admin's pages.
+          {isAdmin
+            ? "There is no team. Whoever is in one changes its queries and streams with the others."
+            : "You are in no team. Admins make teams and say who is in them."}
         </p>
       )}
       {teams.value !== null && teams.value.length > 0 && (
         <Table columns={columns} rows={teams.value} rowKey={({ id }) => id} />
       )}
       {teams.value?.map((team) => (
-        <Opened key={team.id} summary={`Service accounts of ${team.name}`}>
-          {() => <ServiceAccounts team={team} />}
-        </Opened>
+        <Fragment key={team.id}>
+          {team.can_edit && (
+            <Opened summary={`Members, limits and name of ${team.name}`}>
+              {() => <TeamManagement team={team} onChange={teams.reload} />}
+            </Opened>
+          )}
+          <Opened summary={`Service accounts of ${team.name}`}>
+            {() => <ServiceAccounts team={team} />}
+          </Opened>
+        </Fragment>
       ))}
     </section>
   );

@@ -59,7 +59,7 @@ def _coalesce(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def _may_not_fit(common: ColumnType, types: Iterable[ColumnType]) -> bool:
-    """True if a number may have too many digits before the point for the decimal type of all."""
+    """True if a number may be too large for the decimal type of all."""
     digits = common.precision - common.scale
     return common.is_decimal and any(
         (one := as_decimal(kind)).precision - one.scale > digits for kind in types

@@ -62,7 +62,7 @@ def test_an_island_gets_its_props(as_teammate: Client, query: Query) -> None:
     assert json.loads(unescape(props)) == {
         "queryId": query.pk,
         "functions": [],
-        "me": {"username": "bob", "is_operator": False, "is_staff": False, "role": "author"},
+        "me": {"username": "bob", "is_operator": False, "role": "author"},
     }
     assert as_teammate.get("/topologies/none/").status_code == 404
     assert as_teammate.get("/queries/999/").status_code == 404
@@ -83,7 +83,6 @@ def test_me(as_operator: Client, anonymous: Client) -> None:
     assert as_operator.get("/api/me/").json() == {
         "username": "olga",
         "is_operator": True,
-        "is_staff": True,
         "is_service": False,
         "role": "operator",
         "teams": [],
@@ -93,11 +92,6 @@ def test_me(as_operator: Client, anonymous: Client) -> None:
         ],
     }
     assert anonymous.get("/api/me/").status_code == 403
-
-
-def test_operators_look_at_the_admin_and_change_nothing(as_operator: Client, query: Query) -> None:
-    assert as_operator.get("/admin/catalog/query/").status_code == 200
-    assert as_operator.get("/admin/catalog/query/add/").status_code == 403
 
 
 def test_health_and_schema_are_open(anonymous: Client, db: None, settings: Settings) -> None:

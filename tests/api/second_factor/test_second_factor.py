@@ -175,18 +175,10 @@ def test_the_second_step_has_no_other_door(codes: list[str], owner: User, clock:
     User.objects.filter(pk=owner.pk).update(is_staff=True, is_superuser=True)
     client = Client()
     assert give(client, clock.code())["Location"] == "/login/", "not without the password"
-    # The admin's page of signing in takes no password, for who is signed in neither.
-    form = {"username": "ann", "password": PASSWORD, "next": "/admin/"}
-    assert client.post("/admin/login/", form)["Location"].startswith("/login/?next=")
-    assert not is_in(client)
-    root = User.objects.create_superuser("root", password=PASSWORD)
-    client.force_login(root)
-    client.post("/admin/login/", form)
-    assert client.get("/api/me/").json()["username"] == "root"
-    # Half signed in: neither pages nor API nor admin.
+    # Half signed in: neither pages nor API.
     half = Client()
     password(half)
-    for path in ("/", "/admin/", PAGE):
+    for path in ("/", "/accounts/", PAGE):
         assert half.get(path).status_code == 302, path
     for path in ("/api/me/", "/api/tokens/"):
         assert half.get(path).status_code == 403, path
@@ -275,30 +267,28 @@ def test_the_installation_asks_admins(owner: User, teammate: User, settings: Set
         client = Client()
         password(client, name)
         assert client.get("/api/me/").status_code == expected
-    User.objects.filter(pk=owner.pk).update(is_staff=True)
     client = Client()
     password(client)
-    assert client.get("/admin/")["Location"] == PAGE
+    assert client.get("/accounts/")["Location"] == PAGE
 
 
 def test_an_admin_resets_it_and_that_is_told(codes: list[str], owner: User, operator: User) -> None:
     factor = Authenticator.objects.get(type="totp")
-    path = f"/admin/mfa/authenticator/{factor.pk}/delete/"
+    path = f"/api/persons/{owner.pk}/second-factor/"
     as_operator = Client()
     as_operator.force_login(operator)
-    assert as_operator.post(path, {"post": "yes"}).status_code == 403
+    assert as_operator.delete(path).status_code == 403
     root = Client()
     root.force_login(User.objects.create_superuser("root"))
-    listed = root.get("/admin/mfa/authenticator/").content.decode()
-    assert "ann" in listed
-    shown = root.get(f"/admin/mfa/authenticator/{factor.pk}/change/").content.decode()
-    assert factor.data["secret"] not in shown
-    assert root.post(path, {"post": "yes"}).status_code == 302
+    listed = root.get("/api/persons/?text=ann")
+    assert [one["has_second_factor"] for one in listed.json()["persons"]] == [True]
+    assert factor.data["secret"] not in listed.content.decode()
+    assert root.delete(path).status_code == 204
     assert not Authenticator.objects.exists()
     assert password(Client())["Location"] == "/"
     told = AuditEntry.objects.filter(kind="second factor", name="ann", verb="reset")
-    assert [(one.account_name, one.through) for one in told] == [("root", "admin")]
-    assert not AuditEntry.objects.filter(verb="delete").exists(), "it is told once"
+    assert [(one.account_name, one.through) for one in told] == [("root", "page")]
+    assert root.delete(path).json()["code"] == "no-second-factor"
 
 
 def test_another_secret_key_lets_nobody_in(codes: list[str], clock: Clock, settings: Settings) -> None:

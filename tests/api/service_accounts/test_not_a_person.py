@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from allauth.socialaccount.models import SocialAccount
@@ -53,7 +54,7 @@ def test_no_group_makes_it_an_operator_or_admin(service: ServiceAccount, group: 
     secret = create_token(account, "nightly")[1]
     program = Client(headers={"Authorization": f"Bearer {secret}"})
     assert program.get("/api/me/").json()["role"] == "author"
-    assert program.get("/admin/").status_code == 302
+    assert program.get("/accounts/").status_code == 302
 
 
 def test_it_may_be_made_to_read_alone(service: ServiceAccount) -> None:
@@ -65,7 +66,7 @@ def test_no_password_signs_it_in(service: ServiceAccount, owner: User) -> None:
     for password in ("", "!", service.account.password):
         answer = Client().post("/login/", {"username": "loader", "password": password})
         assert answer.status_code == 200, "the form again"
-    # The admin's pages could give it one.
+    # A command could give it one.
     service.account.set_password(PASSWORD)
     service.account.is_superuser = service.account.is_staff = True
     service.account.save()
@@ -75,9 +76,8 @@ def test_no_password_signs_it_in(service: ServiceAccount, owner: User) -> None:
     client = Client()
     form = {"username": "loader", "password": PASSWORD}
     assert client.post("/login/", form).status_code == 200
-    assert client.post("/admin/login/", form).status_code == 302
     assert client.get("/api/me/").status_code == 403
-    assert client.get("/admin/")["Location"].startswith("/admin/login/")
+    assert client.get("/accounts/")["Location"].startswith("/login/")
 
 
 def test_no_session_is_its_own(service: ServiceAccount, as_owner: Client) -> None:
@@ -127,27 +127,36 @@ def test_no_second_factor_is_asked_of_it(
 
 
 def test_its_team_is_not_deleted(service: ServiceAccount, team: Team, admin_client: Client) -> None:
-    url = f"/admin/accounts/team/{team.pk}/delete/"
-    assert "Cannot delete team" in admin_client.get(url).content.decode()
+    url = f"/api/teams/{team.pk}/"
+    refused = admin_client.delete(url)
+    assert (refused.status_code, refused.json()["code"]) == (409, "has-something")
+    assert "loader" in refused.json()["detail"]
     with pytest.raises(ProtectedError):
         team.delete()
     service.account.delete()
     assert not ServiceAccount.objects.exists()
-    admin_client.post(url, {"post": "yes"})
+    assert admin_client.delete(url).status_code == 204
     assert not Team.objects.exists()
 
 
-def test_the_admins_pages_leave_it_in_its_team(
+def test_admins_leave_it_in_its_team(
     service: ServiceAccount, team: Team, owner: User, outsider: User, admin_client: Client
 ) -> None:
-    other = Team.objects.create(name="cargo")
-    names = {"name": team.name, "members": [outsider.pk], "private": "unknown"}
-    assert admin_client.post(f"/admin/accounts/team/{team.pk}/change/", names).status_code == 302
+    def change(whose: Team, **names: list[str]) -> Any:
+        return admin_client.patch(f"/api/teams/{whose.pk}/members/", names, content_type="application/json")
+
+    everybody = [one.username for one in team.members.filter(service_account=None)]
+    assert change(team, add=["zoe"], remove=everybody).status_code == 200
     assert set(team.members.all()) == {outsider, service.account}
-    names = {"name": "cargo", "members": [outsider.pk, service.pk], "private": "unknown"}
-    answer = admin_client.post(f"/admin/accounts/team/{other.pk}/change/", names)
-    assert "is not one of the available choices" in answer.content.decode()
-    assert not other.members.exists()
-    new = {"name": "night", "members": [outsider.pk], "private": "unknown"}
-    assert admin_client.post("/admin/accounts/team/add/", new).status_code == 302
-    assert list(Team.objects.get(name="night").members.all()) == [outsider]
+    other = Team.objects.create(name="cargo")
+    for refused in (change(team, remove=["loader"]), change(other, add=["zoe", "loader"])):
+        assert (refused.status_code, refused.json()["code"]) == (409, "service-account")
+    assert service.account in team.members.all()
+    assert not other.members.exists(), "all of it, or nothing"
+    # Nor is it among the accounts of persons.
+    for answer in (
+        admin_client.patch(f"/api/persons/{service.pk}/", {"role": "admin"}, content_type="application/json"),
+        admin_client.post(f"/api/persons/{service.pk}/password-link/"),
+    ):
+        assert answer.status_code == 404
+    assert "loader" not in admin_client.get("/api/persons/").content.decode()

@@ -1,0 +1,1 @@
+"""Accounts of persons, as admins make, change and delete them."""
