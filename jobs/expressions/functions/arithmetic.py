@@ -23,7 +23,7 @@ from jobs.expressions.functions.doubles import by_rows, by_vectors
 from jobs.expressions.functions.reference import answers, by_duckdb
 from jobs.expressions.height import may_be_short
 from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
-from optimizer.algebra.render import over_columns
+from optimizer.algebra.render import over_columns, to_duckdb_sql
 from optimizer.algebra.types import ColumnType, as_decimal
 from optimizer.algebra.typing import is_null
 
@@ -259,18 +259,24 @@ def _round(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def _round_in_duckdb(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
-    found, rounded = by_duckdb(call, arguments), call.arguments[0]
-    if not call.type.is_decimal or (columns_of(rounded) and not _is_known_null(rounded)):
-        return found
     # Beyond all digits DuckDB makes 0 of a NULL, but not of one that it knows beforehand.
-    return pl.when(arguments[0].is_not_null()).then(found)
+    if call.type.is_decimal and _is_known_null(call.arguments[0]):
+        return pl.lit(None, dtype=DTYPES[call.type])
+    return by_duckdb(call, arguments)
 
 
 def _is_known_null(expression: Expression) -> bool:
     """True for NULL, and where arithmetic with it makes NULL of all rows."""
-    if isinstance(expression, Call) and expression.function in _STRICT:
-        return any(map(_is_known_null, expression.arguments))
-    return is_null(expression)
+    if isinstance(expression, Literal):
+        return is_null(expression)
+    if not columns_of(expression):
+        sql = to_duckdb_sql(expression, lambda _, text: f"TRY({text})")
+        return bool(answers(f"{sql} IS NULL", ColumnType.BOOLEAN, [pl.Series([0])])[0])
+    return (
+        isinstance(expression, Call)
+        and expression.function in _STRICT
+        and any(map(_is_known_null, expression.arguments))
+    )
 
 
 def _half_away(value: pl.Expr) -> pl.Expr:

@@ -77,6 +77,22 @@ FOUND = [
         ),
         T.decimal(38, 0),
     ),
+    Call(
+        "round",
+        (
+            Call(
+                "add",
+                (
+                    Column("x", "decimal7", T.decimal(30, 10)),
+                    # More digits than there are.
+                    Call("add", (decimal("0.5", 30, 10), decimal("9" * 29, 38, 0)), T.decimal(38, 10)),
+                ),
+                T.decimal(38, 10),
+            ),
+            Literal(-40, T.INT),
+        ),
+        T.decimal(38, 0),
+    ),
     # 0.0 + -0.0 is no -0.0, whatever type the 0 has.
     Call("add", (decimal("0.00", 38, 18), Column("x", "double0", T.DOUBLE)), T.DOUBLE),
     # One that has no place in the type of all is an error, though another is equal.
