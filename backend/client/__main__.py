@@ -211,7 +211,8 @@ def _streams(millrace: Millrace, _: argparse.Namespace) -> int:
 
 def _send(millrace: Millrace, given: argparse.Namespace) -> int:
     lines = sys.stdin.buffer.read() if given.file is None else given.file.read_bytes()
-    print(f"{millrace.send(given.stream, lines)} tuples sent to {given.stream}")
+    sent = millrace.send(given.stream, lines)
+    print(f"{sent} {'tuple' if sent == 1 else 'tuples'} sent to {given.stream}")
     return 0
 
 
