@@ -64,10 +64,11 @@ def read_entry(
         raise text.error(span_of(moment), "unsupported", found, expected)
     window = read_window(table.meta.get("window"), text)
     stream = None if subquery is not None else catalog.find(identifier.name, quoted)
+    own = _unused(alias, inputs)
     if stream is not None:
-        columns = tuple((name, Column(alias, name, kind)) for name, kind in stream.columns)
-        source = Source(alias, stream.name, columns, frozenset({alias}), table)
-        return Entry(source, (Input(alias, stream.name, window),))
+        columns = tuple((name, Column(own, name, kind)) for name, kind in stream.columns)
+        source = Source(alias, stream.name, columns, frozenset({own}), table)
+        return Entry(source, (Input(own, stream.name, window),))
     name = next((n for n in views if matches(n, identifier.name, quoted)), None)
     view = subquery if subquery is not None or name is None else views[name]
     if view is None:
@@ -82,7 +83,7 @@ def read_entry(
     taken = [*(i.alias for i in inputs), *(s.alias for s in scope.sources)]
     if view.branches:
         refuse_unreadable(view, text, span_of(identifier))
-        return _derived(alias, view, window, table, catalog)
+        return _derived(alias, own, view, window, table, catalog)
     inlined = inline(view, alias, window, taken)
     source = Source(alias, view.name, inlined.columns, frozenset(i.alias for i in inlined.inputs), table)
     return Entry(source, inlined.inputs, inlined.predicates, inlined.cross_join, view.derived)
@@ -102,9 +103,18 @@ def refuse_unreadable(view: Query, text: SourceText, place: tuple[int, int] | No
         raise text.error(place, "unsupported", "results of sessions read by a query", expected)
 
 
-def _derived(alias: str, view: Query, window: Window, table: exp.Expr, catalog: Catalog) -> Entry:
-    """The results of a query that is answered first."""
+def _unused(alias: str, inputs: Sequence[Input]) -> str:
+    """The alias among all inputs: subqueries beside each other may repeat one."""
+    taken = {item.alias.casefold() for item in inputs}
+    found, number = alias, 2
+    while found.casefold() in taken:
+        found, number = f"{alias}_{number}", number + 1
+    return found
+
+
+def _derived(alias: str, own: str, view: Query, window: Window, table: exp.Expr, catalog: Catalog) -> Entry:
+    """The results of a query that is answered first; `own` is as `_unused` says."""
     found = derived_stream(view, catalog)
-    columns = tuple((o.name, Column(alias, o.name, o.expression.type)) for o in view.outputs)
-    source = Source(alias, view.name, columns, frozenset({alias}), table)
-    return Entry(source, (Input(alias, found.stream.name, window),), derived=(found,))
+    columns = tuple((o.name, Column(own, o.name, o.expression.type)) for o in view.outputs)
+    source = Source(alias, view.name, columns, frozenset({own}), table)
+    return Entry(source, (Input(own, found.stream.name, window),), derived=(found,))

@@ -269,3 +269,21 @@ def test_views_of_views() -> None:
 def test_predicate_over_the_columns_of_one_view_may_become_constant() -> None:
     views = {"v": parse_query("SELECT flight, 1 AS one FROM departures", "v", CATALOG)}
     assert predicates(parse("SELECT flight FROM v WHERE one = 1", views)) == []
+
+
+def test_subqueries_beside_each_other_may_read_one_stream_under_one_name() -> None:
+    query = parse(
+        "SELECT d.flight FROM departures [RANGE 1 HOUR] d "
+        "WHERE EXISTS (SELECT 1 FROM weather w WHERE w.origin = d.origin AND w.wind > 20) "
+        "AND NOT EXISTS (SELECT 1 FROM weather w WHERE w.origin = d.origin AND w.wind > 40)"
+    )
+    assert [(i.alias, i.stream) for i in query.inputs] == [
+        ("d", "departures"),
+        ("w", "weather"),
+        ("w_2", "weather"),
+    ]
+    (branch,) = query.branches
+    assert [([i.alias for i in absence.inputs], absence.present) for absence in branch.absences] == [
+        (["w"], True),
+        (["w_2"], False),
+    ]
