@@ -8,8 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from optimizer.algebra.errors import InputError
-from optimizer.algebra.render import duckdb_type
-from optimizer.algebra.types import ColumnType
+from optimizer.conversion.binary.moments import fixed_moment
 from optimizer.conversion.binary.names import UniqueNames
 from optimizer.conversion.binary.rendering import to_text
 from optimizer.conversion.binary.tree import (
@@ -27,7 +26,6 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.stream import Stream
 from optimizer.sql import format_query, identifier
 from optimizer.sql.binding.queries import Reader
-from optimizer.sql.binding.scalar.constants import connection
 from optimizer.sql.builder import QueryBuilder
 from optimizer.sql.grammar.places import SourceText
 
@@ -73,28 +71,13 @@ def multi_join(
 
 def _in_millrace(condition: exp.Expr, known: Catalog) -> str | None:
     """The condition as Millrace reads it; None if it cannot."""
-    text = to_text(condition.transform(_fixed_moment))
+    text = to_text(condition.transform(fixed_moment))
     try:
         Reader(SourceText(text, "condition"), known, {}).read_condition()
     except InputError:
         # Not a fault of the text: DuckDB knows more functions, and evaluates this one above the join.
         return None
     return text
-
-
-def _fixed_moment(node: exp.Expr) -> exp.Expr:
-    """DATE '1994-01-01' + INTERVAL 1 YEAR as a timestamp.
-
-    Millrace has no months, only constants of them.
-    """
-    if not isinstance(node, exp.Add | exp.Sub) or node.find(exp.Column, exp.Query, exp.Func) is not None:
-        return node
-    if node.find(exp.Interval) is None or node.find(exp.Cast) is None:
-        return node
-    kind = duckdb_type(ColumnType.TIMESTAMP)
-    row = connection().cursor().execute(f"SELECT CAST({to_text(node)} AS {kind})").fetchone()
-    assert row is not None
-    return exp.cast(exp.Literal.string(row[0].isoformat(" ")), kind, dialect="duckdb")
 
 
 def _outputs(
