@@ -7,6 +7,7 @@ Knows sqlglot, as `optimizer.sql` does.
 
 from __future__ import annotations
 
+from optimizer.conversion.continuous.query import ContinuousQuery, continuous, window_of
 from optimizer.conversion.document import (
     ConvertedQuery,
     JoinDocument,
@@ -19,6 +20,7 @@ from optimizer.conversion.drawing import Operator, draw, to_lines
 from optimizer.conversion.multiway.plan import Conversion, ConvertedJoin, DerivedInput, convert
 
 __all__ = [
+    "ContinuousQuery",
     "Conversion",
     "ConvertedJoin",
     "ConvertedQuery",
@@ -26,10 +28,12 @@ __all__ = [
     "JoinDocument",
     "Operator",
     "SubqueryInput",
+    "continuous",
     "convert",
     "document",
     "draw",
     "to_json",
     "to_lines",
     "to_text",
+    "window_of",
 ]

@@ -47,12 +47,12 @@ def test_a_whole_query_equals_duckdb(name: str, tables: tuple[Table, ...], repla
     with duckdb.connect(config={"threads": 1}) as connection:
         for table in tables:
             connection.register(table.name, table.rows.to_arrow())
-        expected = sorted(connection.execute((ORIGINAL / f"{name}.sql").read_text()).fetchall(), key=_order)
+        expected = sorted(connection.execute((ORIGINAL / f"{name}.sql").read_text()).fetchall(), key=order)
         files = replayed / "results" / name / "*.parquet"
-        found = sorted(connection.execute(f"SELECT * FROM read_parquet('{files}')").fetchall(), key=_order)
+        found = sorted(connection.execute(f"SELECT * FROM read_parquet('{files}')").fetchall(), key=order)
     assert expected, f"{name} has no result: it shows nothing"
     assert len(found) == len(expected)
-    assert all(map(_alike, found, expected))
+    assert all(map(alike, found, expected))
 
 
 def test_they_are_one_topology(replayed: Path) -> None:
@@ -62,12 +62,12 @@ def test_they_are_one_topology(replayed: Path) -> None:
     assert len(graph.sources) == 8
 
 
-def _order(row: Sequence[object]) -> list[str]:
+def order(row: Sequence[object]) -> list[str]:
     """Sums of doubles depend on their order in the last digits."""
     return [f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
 
 
-def _alike(found: Sequence[object], expected: Sequence[object]) -> bool:
+def alike(found: Sequence[object], expected: Sequence[object]) -> bool:
     return all(
         math.isclose(one, other, rel_tol=1e-9)
         if isinstance(one, float) and isinstance(other, float)

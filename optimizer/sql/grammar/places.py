@@ -35,6 +35,14 @@ class SourceText:
         end_column = min(max(end, start + 1) - origin, max(visible, start - origin + 1)) + 1
         return Place(self.source, line, start - origin + 1, end_column)
 
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a line and column, both from 1.
+
+        >>> SourceText("a\\nbc", "q.sql").offset(2, 2)
+        3
+        """
+        return self._starts[line - 1] + column - 1
+
     def end(self) -> Place:
         """The place behind the last visible character."""
         length = len(self.text.rstrip())

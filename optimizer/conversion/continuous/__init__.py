@@ -1,0 +1,1 @@
+"""A batch query's text as one query over streams."""

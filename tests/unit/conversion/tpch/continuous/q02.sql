@@ -1,0 +1,3 @@
+-- q02:7:12: found a subquery, expected a join, or a saved query that is read by its name
+-- q02:11:1: found ORDER BY, expected results in the order in which they are found
+-- q02:12:1: found LIMIT, expected all results: a stream has no end

@@ -1,0 +1,1 @@
+-- q11:6:10: found a subquery, expected a join, or a saved query that is read by its name

@@ -1,0 +1,1 @@
+-- q15:1:6: found columns behind a name in WITH, expected AS in its SELECT
