@@ -112,6 +112,9 @@ class PlanReader:
         except SqlglotError as error:
             raise self._unresolved(tree, str(error)) from None
         assert isinstance(qualified, exp.Query)
+        row = qualified.find(exp.TableColumn)
+        if row is not None:
+            raise self._error(row, "unknown-column", f"{row.name} as a value", "one of its columns")
         return self._query(qualified, None, {})
 
     def _unresolved(self, tree: exp.Query, message: str) -> InputError:

@@ -15,6 +15,7 @@ TPCH = Path(__file__).parent / "tpch"
 REFUSED = {
     "SELECT a.k FROM a JOIN nope ON a.k = nope.k": ("q:1:24: found stream nope, expected one of a, b, c, e"),
     "SELECT a.kk FROM a JOIN b ON a.k = b.k": "q:1:8: found column a.kk, expected a column of a",
+    "SELECT a.k, a AS n FROM a": "q:1:13: found a as a value, expected one of its columns",
     "SELECT q.k FROM a": "q:1:8: found column q.k, expected an alias of this query's FROM",
     "SELECT k FROM a, b WHERE a.v = b.v": (
         "q:1:8: found column k, expected a column of exactly one of the query's streams"
