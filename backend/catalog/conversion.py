@@ -8,27 +8,30 @@ from django.contrib.auth.models import AnonymousUser, User
 
 from backend.bounded import pool
 from backend.bounded.caller import Caller
-from backend.catalog.language import words_of
-from backend.catalog.parsing import convert_text, refuse_too_long
+from backend.catalog.language import texts_for, words_of
+from backend.catalog.parsing import ConvertedText, convert_text, refuse_too_long
 from backend.catalog.queries import readable_queries
 from backend.streams.queries import readable_catalog
-from optimizer.conversion import ConvertedQuery
 
 
-def converted(account: User | AnonymousUser, caller: Caller, text: str, name: str) -> ConvertedQuery:
-    """The plans before and after.
+def converted(
+    account: User | AnonymousUser, caller: Caller, text: str, name: str, window: str
+) -> ConvertedText:
+    """The plans before and after, and the whole query over streams.
 
     Over streams and other queries that the account reads, by name.
 
     Args:
         name: of the query that is converted, which does not read itself; also what errors call it.
+        window: of each stream that has none, such as `1 HOUR`.
 
     Raises:
-        optimizer.algebra.errors.InputError: the text has no meaning here.
+        optimizer.algebra.errors.InputError: the text, or the window, has no meaning here.
     """
     refuse_too_long(text, name)
     views = _views(account, text, name)
-    return pool.plan(caller, convert_text, text, name, readable_catalog(account), views)
+    texts = texts_for(account, text, without=name)
+    return pool.plan(caller, convert_text, text, name, readable_catalog(account), views, texts, window)
 
 
 def _views(account: User | AnonymousUser, text: str, without: str) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from optimizer.algebra.errors import InputError, Place
-from optimizer.conversion import ConvertedQuery, convert, document
+from optimizer.conversion import ContinuousQuery, ConvertedQuery, continuous, convert, document, window_of
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.sql import check, format_query, hints, parse_query
@@ -133,6 +133,30 @@ def formatted(text: str) -> str:
     return format_query(text)
 
 
-def convert_text(text: str, name: str, catalog: Catalog, views: Mapping[str, str]) -> ConvertedQuery:
-    """The plans of a text with binary and with multi-way joins. Raises `InputError`."""
-    return document(name, convert(text, catalog, views, name))
+@dataclass(frozen=True, slots=True)
+class ConvertedText:
+    """What a text of nested joins becomes."""
+
+    plans: ConvertedQuery
+    whole: ContinuousQuery
+
+
+def convert_text(
+    text: str, name: str, catalog: Catalog, views: Mapping[str, str], texts: Texts, window: str
+) -> ConvertedText:
+    """Convert a text: its plans before and after, and the whole over streams.
+
+    Args:
+        text: the query's.
+        name: the query's, which errors call it by.
+        catalog: the registered streams.
+        views: other queries' texts by name, which plans are drawn of.
+        texts: the same as written versions, which the whole query reads.
+        window: of each stream that has none, such as `1 HOUR`.
+
+    Raises:
+        InputError: text or window have no meaning.
+    """
+    length = window_of(window)
+    plans = document(name, convert(text, catalog, views, name))
+    return ConvertedText(plans, continuous(text, catalog, length, _CurrentVersions(texts, catalog), name))

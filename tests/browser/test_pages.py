@@ -109,6 +109,31 @@ def test_a_query_of_nested_joins_is_converted(page: Page, axe: str) -> None:
     expect(page.locator(".cm-content")).to_contain_text("d.tail = a.tail")
 
 
+def test_a_nested_query_deploys_whole(page: Page, axe: str) -> None:
+    page.goto("/convert/")
+    text = page.get_by_label("SQL with joins in any nesting")
+    nested = (
+        "SELECT t.flight, max(w.wind_speed) AS gust FROM (SELECT d.flight, d.origin FROM departures AS d "
+        "JOIN arrivals AS a ON d.tail = a.tail) AS t JOIN weather AS w ON t.origin = w.airport "
+        "GROUP BY t.flight ORDER BY gust"
+    )
+    page.get_by_label("Window of each stream").fill("30 minutes")
+    text.fill(nested.replace("max(w.wind_speed)", "(SELECT max(visibility) FROM weather)"))
+    page.get_by_role("button", name="Convert", exact=True).click()
+    whole = page.get_by_role("region", name="The whole query")
+    lacking = whole.get_by_role("list", name="What the whole query cannot have")
+    expect(lacking.get_by_role("listitem").first).to_contain_text("found a subquery")
+    expect(page.get_by_role("link", name="Open in the editor")).to_be_visible()
+    text.fill(nested)
+    page.get_by_role("button", name="Convert", exact=True).click()
+    expect(whole.get_by_role("list", name="What was chosen")).to_contain_text("one of 30 MINUTES")
+    expect(whole.get_by_role("list", name="What is left out")).to_contain_text("found ORDER BY")
+    assert barriers(page, axe) == []
+    whole.get_by_role("link", name="Open the whole query in the editor").click()
+    expect(page.locator(".cm-content")).to_contain_text("weather [RANGE 30 MINUTES] AS w")
+    expect(page.get_by_text("✓ valid")).to_be_visible(timeout=SLOW_MS)
+
+
 @pytest.fixture
 def tpch(page: Page) -> Iterator[None]:
     """TPC-H's tables are registered as streams while the test runs."""

@@ -1,6 +1,7 @@
 """Convert a text: `POST /api/sql/convert/`.
 
-Plans before and after are lists of operators that name what reads them.
+Plans before and after are lists of operators that name what reads them; behind them stands the whole text as
+one query over streams, or what our SQL cannot express of it.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from rest_framework.views import APIView
 
 from backend.accounts.reading import Reads
 from backend.bounded.caller import caller_of
-from backend.catalog.api.serializers import DraftSerializer, ProblemsSerializer
+from backend.catalog.api.serializers import DraftSerializer, ProblemSerializer, ProblemsSerializer
 from backend.catalog.conversion import converted
-from backend.errors import InputErrors
+from backend.errors import InputErrors, problem
 from backend.http.documents import Document, checked
 from optimizer.algebra.errors import InputError
 from optimizer.conversion import Operator
@@ -52,11 +53,31 @@ class ConvertedJoinSerializer(Document):
     subqueries = SubqueryInputSerializer(many=True)
 
 
+class ConversionRequestSerializer(DraftSerializer):
+    window = serializers.CharField(
+        default="1 HOUR",
+        max_length=64,
+        help_text="Of each stream that has none, and the length of buckets of groups.",
+    )
+
+
+class WholeQuerySerializer(Document):
+    """The text as one query over streams, or what our SQL cannot express."""
+
+    sql = serializers.CharField(allow_null=True, help_text="null where there are problems")
+    chosen = serializers.ListField(
+        child=serializers.CharField(), help_text="What was decided for it, a sentence each."
+    )
+    left_out = ProblemSerializer(many=True, help_text="What says nothing over streams.")
+    problems = ProblemSerializer(many=True)
+
+
 class ConversionSerializer(Document):
     before = OperatorSerializer(many=True)
     after = OperatorSerializer(many=True)
     joins = ConvertedJoinSerializer(many=True)
     rest = serializers.CharField(help_text="What is left, over the joins' results.")
+    whole = WholeQuerySerializer()
 
 
 class SqlConvert(APIView):
@@ -65,28 +86,36 @@ class SqlConvert(APIView):
     reads = Reads.OWN
 
     @extend_schema(
-        request=DraftSerializer,
+        request=ConversionRequestSerializer,
         responses={
             200: ConversionSerializer,
             400: OpenApiResponse(ProblemsSerializer, "The text has no meaning."),
         },
     )
     def post(self, request: Request) -> Response:
-        form = checked(DraftSerializer(data=request.data))
+        form = checked(ConversionRequestSerializer(data=request.data))
         try:
             made = converted(
                 request.user,
                 caller_of(request),
                 form.validated_data["sql"],
                 form.validated_data["name"] or "query",
+                form.validated_data["window"],
             )
         except InputError as error:
             raise InputErrors([error]) from None
+        plans, whole = made.plans, made.whole
         shown = {
-            "before": list(_listed(made.before)),
-            "after": list(_listed(made.after)),
-            "joins": [asdict(join) for join in made.joins],
-            "rest": made.rest,
+            "before": list(_listed(plans.before)),
+            "after": list(_listed(plans.after)),
+            "joins": [asdict(join) for join in plans.joins],
+            "rest": plans.rest,
+            "whole": {
+                "sql": whole.sql,
+                "chosen": list(whole.chosen),
+                "left_out": [problem(one) for one in whole.left_out],
+                "problems": [problem(one) for one in whole.problems],
+            },
         }
         return Response(ConversionSerializer(shown).data)
 

@@ -874,6 +874,17 @@ export interface components {
             joins: components["schemas"]["ConvertedJoin"][];
             /** @description What is left, over the joins' results. */
             rest: string;
+            whole: components["schemas"]["WholeQuery"];
+        };
+        ConversionRequestRequest: {
+            /** @default  */
+            name: string;
+            sql: string;
+            /**
+             * @description Of each stream that has none, and the length of buckets of groups.
+             * @default 1 HOUR
+             */
+            window: string;
         };
         ConvertedJoin: {
             inputs: string[];
@@ -3159,6 +3170,16 @@ export interface components {
             history: components["schemas"]["HistoryPoint"][];
             topology: components["schemas"]["Topology"];
         };
+        /** @description The text as one query over streams, or what our SQL cannot express. */
+        WholeQuery: {
+            /** @description What was decided for it, a sentence each. */
+            chosen: string[];
+            /** @description What says nothing over streams. */
+            left_out: components["schemas"]["Problem"][];
+            problems: components["schemas"]["Problem"][];
+            /** @description null where there are problems */
+            sql: string | null;
+        };
         WindowChange: {
             alias: string;
             /** Format: double */
@@ -4254,7 +4275,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DraftRequest"];
+                "application/json": components["schemas"]["ConversionRequestRequest"];
             };
         };
         responses: {

@@ -4,13 +4,15 @@ import type { Conversion, PlanOperator, Problem } from "../api/documents";
 import { answered, client, explainError, Refusal } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
 import { createOperatorTree, type OperatorTreeData } from "../charts/graphs/operatorTree";
-import { shareLink } from "../editor/text/share";
 import { Button } from "../ui/Button";
-import { submits } from "../ui/fields";
+import { submits, TextField } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
 import { ScrollText } from "../ui/table/ScrollText";
+import { OpenLink } from "./OpenLink";
+import { Problems } from "./Problems";
 import { layoutPlan } from "./planTree";
+import { WholePane } from "./WholePane";
 
 const EXAMPLE = "SELECT … FROM (SELECT … FROM a JOIN b ON …) AS t JOIN c ON … WHERE …";
 
@@ -49,17 +51,11 @@ function Joins({ conversion }: { readonly conversion: Conversion }): JSX.Element
               {join.name}: {join.inputs.join(", ")}
             </h3>
             {join.subqueries.length === 0 && (
-              <a
-                class="button small"
-                href={shareLink(window.location.origin, "/queries/new/", {
-                  sql: join.sql,
-                  name: "",
-                  description: "",
-                })}
+              <OpenLink
+                sql={join.sql}
+                text="Open in the editor"
                 title="Open as a new query, to add windows"
-              >
-                Open in the editor
-              </a>
+              />
             )}
           </div>
           {join.subqueries.length > 0 && (
@@ -80,9 +76,11 @@ function Joins({ conversion }: { readonly conversion: Conversion }): JSX.Element
 /** A query of nested joins: its plan of binary joins beside the plan of multi-way joins. */
 export function ConversionIsland(): JSX.Element {
   const [sql, setSql] = useState("");
-  /** With the text that it is of. */
+  const [duration, setDuration] = useState("1 HOUR");
+  /** With the text and the window that it is of. */
   const [converted, setConverted] = useState<{
     readonly sql: string;
+    readonly duration: string;
     readonly conversion: Conversion;
   } | null>(null);
   const [problems, setProblems] = useState<readonly Problem[]>([]);
@@ -97,7 +95,10 @@ export function ConversionIsland(): JSX.Element {
     try {
       setConverted({
         sql,
-        conversion: await answered(client.POST("/api/sql/convert/", { body: { sql, name: "" } })),
+        duration,
+        conversion: await answered(
+          client.POST("/api/sql/convert/", { body: { sql, name: "", window: duration } }),
+        ),
       });
     } catch (error) {
       setConverted(null);
@@ -112,8 +113,8 @@ export function ConversionIsland(): JSX.Element {
     <section class="conversion">
       <p class="muted">
         A query that joins two at a time, with subqueries and aggregates as other systems write it, over the
-        streams that are registered here. Its inner joins become multi-way joins without intermediate results;
-        each can be opened as a query of its own.
+        streams that are registered here. It becomes one query over streams, which can be deployed. Its inner
+        joins become multi-way joins without intermediate results; each can be opened as a query of its own.
       </p>
       <form onSubmit={submits(() => void convert())}>
         <label class="field">
@@ -127,6 +128,14 @@ export function ConversionIsland(): JSX.Element {
           />
         </label>
         <div class="toolbar">
+          <TextField
+            label="Window of each stream"
+            help="Of streams without a window; also the length of buckets. Each can be changed in the editor."
+            value={duration}
+            maxLength={64}
+            autocomplete="off"
+            onValue={setDuration}
+          />
           <Button type="submit" kind="primary" disabled={busy || sql.trim() === ""}>
             Convert
           </Button>
@@ -134,31 +143,16 @@ export function ConversionIsland(): JSX.Element {
       </form>
       <div aria-live="polite">
         <ProblemLine text={reason} />
-        {problems.length > 0 && (
-          <ul class="problems" aria-label="Problems">
-            {problems.map((problem) => (
-              <li key={`${problem.code} ${problem.line} ${problem.column}`}>
-                <span class="place">
-                  {problem.line === null ? "query" : `${problem.line}:${problem.column ?? 1}`}
-                </span>{" "}
-                found <code>{problem.found}</code>, expected {problem.expected}
-                {problem.suggestion !== null && (
-                  <>
-                    ; did you mean <code>{problem.suggestion}</code>?
-                  </>
-                )}
-              </li>
-            ))}
-          </ul>
-        )}
+        <Problems label="Problems" problems={problems} />
       </div>
       {converted !== null && (
         <>
-          {converted.sql !== sql && (
+          {(converted.sql !== sql || converted.duration !== duration) && (
             <p class="notice" role="status">
               For the text before the last change.
             </p>
           )}
+          <WholePane whole={converted.conversion.whole} />
           <div class="plans">
             <Plan
               title="Before: binary joins"

@@ -57,10 +57,11 @@ def window_of(text: str) -> Sliding:
     try:
         length_us = parse_duration_us(text)
     except ValueError:
-        length_us = 0
+        length_us = 0  # told as a window of nothing is
     if length_us <= 0:
         found = text.strip() or "nothing"
-        raise InputError("bad-window", Place("window"), found, "a length such as 1 HOUR or 90 MINUTES")
+        place = Place("query", path="window")
+        raise InputError("bad-window", place, found, "a length such as 1 HOUR or 90 MINUTES")
     return Sliding(length_us)
 
 
@@ -71,7 +72,7 @@ def continuous(
     views: Mapping[str, Query] = _NO_VIEWS,
     source: str = "query",
 ) -> ContinuousQuery:
-    """One query of our dialect that answers over streams what a batch query answers over tables.
+    """One query of our dialect that means over streams what the text does over tables.
 
     Each stream, and each query in FROM, that has no window gets one. Groups that another query reads are
     formed per bucket of the window's length; those of the whole text are running groups, unless only buckets
@@ -101,13 +102,18 @@ def continuous(
     written = SourceText(text, source)
     tree = read_statement(written)
     tokens = tokens_of(written)
+    for select in tree.find_all(exp.Select):
+        if not select.expressions or "text" not in select.expressions[0].meta:
+            expected = "SELECT with its outputs before FROM"
+            fault = written.error(span_of(select), "syntax", "FROM without SELECT", expected)
+            return ContinuousQuery(None, (), (), (fault,))
     times = max(1, joined_level(tree, views))
     reach = Sliding(times * window.length_us)
     order = [clauses.order for _, clauses in _selects(tree, tokens)]
     orders = sorted({span for span in order if span is not None})
     edits = [
         *_windows(tree, catalog, reach),
-        *_calendar(tree, tokens),
+        *(edit for edit in _calendar(tree, tokens) if not any(a <= edit.start < b for a, b in orders)),
         *(Edit(start, end, "") for start, end in orders),
     ]
     found: dict[str, EditedText] = {}
@@ -150,8 +156,8 @@ def _calendar(tree: exp.Query, tokens: Sequence[Token]) -> Iterator[Edit]:
     """DATE '1994-01-01' + INTERVAL 1 YEAR, computed: streams have no months."""
     kinds = {behind.start: before for before, behind in pairwise(tokens)}
     for node in tree.find_all(exp.Add, exp.Sub):
-        if isinstance(node.parent, exp.Add | exp.Sub):
-            continue  # a part of a longer sum
+        if isinstance(node.parent, exp.Add | exp.Sub) or node.find(exp.Paren) is not None:
+            continue  # a part of a longer sum, or one whose brackets have no place in the tree
         intervals = node.find_all(exp.Interval)
         if not any(one.unit is not None and unit_us(one.unit.name) is None for one in intervals):
             continue

@@ -104,6 +104,54 @@ def test_a_saved_query_is_part_of_the_join(as_owner: Client, post: Post, query: 
     assert (own.status_code, own.json()["errors"][0]["code"]) == (400, "unknown-stream")
 
 
+def test_the_whole_query_is_one_that_the_editor_accepts(
+    as_outsider: Client, post: Post, streams: dict[str, Stream]
+) -> None:
+    whole = post(as_outsider, "/api/sql/convert/", {"sql": NESTED, "window": "2 hours"}).json()["whole"]
+    assert whole["problems"] == whole["left_out"] == []
+    assert "JOIN weather [RANGE 2 HOURS] AS w2" in whole["sql"]
+    assert "departures [RANGE 1 HOUR] AS d" in whole["sql"]
+    assert whole["chosen"][0] == "Streams, and queries in FROM, without a window have one of 2 HOURS."
+    validated = post(as_outsider, "/api/sql/validate/", {"sql": whole["sql"]}).json()
+    assert validated["ok"], validated
+
+
+def test_what_cannot_be_said_has_its_place_and_the_joins_stay(
+    as_outsider: Client, post: Post, streams: dict[str, Stream]
+) -> None:
+    sql = f"{NESTED}HAVING max(w2.wind) > (SELECT avg(wind) FROM weather)\nORDER BY t.flight\nLIMIT 3"
+    document = post(as_outsider, "/api/sql/convert/", {"sql": sql}).json()
+    assert [join["inputs"] for join in document["joins"]] == [["d", "w", "w2"]]
+    assert (document["whole"]["sql"], document["whole"]["chosen"]) == (None, [])
+    (problem,) = document["whole"]["problems"]
+    assert (problem["line"], problem["column"], problem["found"]) == (6, 31, "a subquery")
+    assert problem["expected"]
+
+
+def test_an_order_is_left_out_and_said_to_be(
+    as_outsider: Client, post: Post, streams: dict[str, Stream]
+) -> None:
+    sql = f"{NESTED}ORDER BY t.flight"
+    whole = post(as_outsider, "/api/sql/convert/", {"sql": sql}).json()["whole"]
+    assert [(one["line"], one["found"]) for one in whole["left_out"]] == [(6, "ORDER BY, which is left out")]
+    assert "ORDER BY" not in whole["sql"]
+
+
+def test_the_whole_query_reads_saved_ones(as_owner: Client, post: Post, query: Query) -> None:
+    sql = f"SELECT v.flight, count(*) AS n FROM {query.name} AS v GROUP BY v.flight"
+    whole = post(as_owner, "/api/sql/convert/", {"sql": sql}).json()["whole"]
+    assert f"FROM {query.name} [RANGE 1 HOUR] AS v" in whole["sql"]
+
+
+@pytest.mark.parametrize("window", ["soon", "0 hours", "1 month"])
+def test_a_window_that_is_none_is_refused(
+    as_outsider: Client, post: Post, streams: dict[str, Stream], window: str
+) -> None:
+    answer = post(as_outsider, "/api/sql/convert/", {"sql": NESTED, "window": window})
+    (problem,) = answer.json()["errors"]
+    assert (answer.status_code, problem["path"], problem["found"]) == (400, "window", window)
+
+
 def test_a_mistake_is_underlined(as_owner: Client, post: Post, streams: dict[str, Stream]) -> None:
     answer = post(as_owner, "/api/sql/convert/", {"sql": NESTED.replace("w2.origin AND", "w2.orign AND")})
     (problem,) = answer.json()["errors"]

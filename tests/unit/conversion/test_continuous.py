@@ -160,6 +160,38 @@ def test_what_was_chosen_is_said() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("condition", "becomes"),
+    [
+        ("a.d < DATE '2024-01-31' + INTERVAL 1 MONTH", "a.d < CAST('2024-02-29 00:00:00' AS TIMESTAMP)"),
+        ("a.d < DATE '2024-01-31' + INTERVAL 1 DAY", "a.d < DATE '2024-01-31' + INTERVAL 1 DAY"),
+    ],
+)
+def test_months_between_constants_are_computed(condition: str, becomes: str) -> None:
+    made = continuous(f"SELECT a.k FROM a WHERE {condition} ORDER BY a.d", CATALOG, HOUR)
+    assert made.sql == f"SELECT a.k FROM a [RANGE 1 HOUR] WHERE {becomes}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a.k FROM a WHERE a.d < (DATE '2024-01-31' + INTERVAL 1 MONTH) + INTERVAL 1 YEAR",
+        "FROM a",
+        "WITH t (x) AS (SELECT k FROM a) SELECT x FROM t",
+        "(SELECT k FROM a)",
+    ],
+)
+def test_what_is_not_read_is_refused(text: str) -> None:
+    made = continuous(text, CATALOG, HOUR)
+    assert made.sql is None
+    assert made.problems
+
+
+def test_an_order_goes_with_all_that_is_in_it() -> None:
+    made = continuous("SELECT k FROM a ORDER BY d > DATE '2024-01-31' + INTERVAL 1 MONTH;", CATALOG, HOUR)
+    assert made.sql == "SELECT k FROM a [RANGE 1 HOUR];"
+
+
 def test_windows_that_are_written_stay() -> None:
     made = continuous("SELECT a.k FROM a [RANGE 5 MINUTES] JOIN b AS x ON a.k = x.k", CATALOG, HOUR)
     assert made.sql == "SELECT a.k FROM a [RANGE 5 MINUTES] JOIN b [RANGE 1 HOUR] AS x ON a.k = x.k"
@@ -176,7 +208,7 @@ def test_a_window_is_a_length(text: str) -> None:
     with pytest.raises(InputError) as refused:
         window_of(text)
     assert str(refused.value) == (
-        f"window: found {text or 'nothing'}, expected a length such as 1 HOUR or 90 MINUTES"
+        f"query: window: found {text or 'nothing'}, expected a length such as 1 HOUR or 90 MINUTES"
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.algebra.errors import InputError
-from optimizer.conversion import Conversion, convert, draw, to_lines
+from optimizer.conversion import Conversion, continuous, convert, draw, to_lines, window_of
 from optimizer.conversion.binary.rendering import query_sql
 from tests.unit.conversion.execution import execute, interpreted
 from tests.unit.conversion.tables import CATALOG, NAMES, tables
@@ -121,6 +121,7 @@ def _refused_at(text: str) -> str | None:
     """The source that a refusal names; None for a text that has a meaning. Any other exception is a fault."""
     try:
         convert(text, CATALOG)
+        continuous(text, CATALOG, window_of("1 HOUR"))
     except InputError as error:
         return error.place.source
     return None
