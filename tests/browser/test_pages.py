@@ -109,6 +109,17 @@ def test_a_query_of_nested_joins_is_converted(page: Page, axe: str) -> None:
     expect(page.locator(".cm-content")).to_contain_text("d.tail = a.tail")
 
 
+def test_examples_are_converted_at_a_click(page: Page) -> None:
+    page.goto("/convert/")
+    examples = page.get_by_role("group", name="Examples").get_by_role("button")
+    expect(examples).to_have_count(3)
+    for number in range(3):
+        examples.nth(number).click()
+        expect(page.get_by_role("region", name="The whole query").get_by_role("link")).to_be_visible()
+        expect(page.get_by_text("For the text before the last change.")).to_have_count(0)
+        expect(examples.nth(number)).to_be_enabled()
+
+
 def test_a_nested_query_deploys_whole(page: Page, axe: str) -> None:
     page.goto("/convert/")
     text = page.get_by_label("SQL with joins in any nesting")

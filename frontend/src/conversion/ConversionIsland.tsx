@@ -9,6 +9,7 @@ import { submits, TextField } from "../ui/fields";
 import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
 import { ScrollText } from "../ui/table/ScrollText";
+import { ExampleButtons } from "./ExampleButtons";
 import { OpenLink } from "./OpenLink";
 import { Problems } from "./Problems";
 import { layoutPlan } from "./planTree";
@@ -88,16 +89,16 @@ export function ConversionIsland(): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [marked, setMarked] = useState<string | null>(null);
 
-  const convert = async (): Promise<void> => {
+  const convert = async (text: string): Promise<void> => {
     setBusy(true);
     setProblems([]);
     setReason(null);
     try {
       setConverted({
-        sql,
+        sql: text,
         duration,
         conversion: await answered(
-          client.POST("/api/sql/convert/", { body: { sql, name: "", window: duration } }),
+          client.POST("/api/sql/convert/", { body: { sql: text, name: "", window: duration } }),
         ),
       });
     } catch (error) {
@@ -116,7 +117,14 @@ export function ConversionIsland(): JSX.Element {
         streams that are registered here. It becomes one query over streams, which can be deployed. Its inner
         joins become multi-way joins without intermediate results; each can be opened as a query of its own.
       </p>
-      <form onSubmit={submits(() => void convert())}>
+      <ExampleButtons
+        disabled={busy}
+        onChoose={(text) => {
+          setSql(text);
+          void convert(text);
+        }}
+      />
+      <form onSubmit={submits(() => void convert(sql))}>
         <label class="field">
           <span>SQL with joins in any nesting</span>
           <textarea
