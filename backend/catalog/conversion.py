@@ -12,6 +12,7 @@ from backend.catalog.language import texts_for, words_of
 from backend.catalog.parsing import ConvertedText, convert_text, refuse_too_long
 from backend.catalog.queries import readable_queries
 from backend.streams.queries import readable_catalog
+from optimizer.conversion import Unregistered, unregistered
 
 
 def converted(
@@ -32,6 +33,17 @@ def converted(
     views = _views(account, text, name)
     texts = texts_for(account, text, without=name)
     return pool.plan(caller, convert_text, text, name, readable_catalog(account), views, texts, window)
+
+
+def unregistered_in(account: User | AnonymousUser, caller: Caller, text: str) -> Unregistered:
+    """The tables of a text that are neither streams nor queries to the account.
+
+    Raises:
+        optimizer.algebra.errors.InputError: the text is no query.
+    """
+    refuse_too_long(text, "query")
+    names = readable_queries(account).exclude(current=None).order_by("name").values_list("name", flat=True)
+    return pool.plan(caller, unregistered, text, readable_catalog(account), tuple(names))
 
 
 def _views(account: User | AnonymousUser, text: str, without: str) -> Mapping[str, str]:

@@ -18,6 +18,12 @@ from optimizer.conversion.document import (
 )
 from optimizer.conversion.drawing import Operator, draw, to_lines
 from optimizer.conversion.multiway.plan import Conversion, ConvertedJoin, DerivedInput, convert
+from optimizer.conversion.unregistered_tables import (
+    Unregistered,
+    UnregisteredTable,
+    UsedColumn,
+    unregistered,
+)
 
 __all__ = [
     "ContinuousQuery",
@@ -28,6 +34,9 @@ __all__ = [
     "JoinDocument",
     "Operator",
     "SubqueryInput",
+    "Unregistered",
+    "UnregisteredTable",
+    "UsedColumn",
     "continuous",
     "convert",
     "document",
@@ -35,5 +44,6 @@ __all__ = [
     "to_json",
     "to_lines",
     "to_text",
+    "unregistered",
     "window_of",
 ]

@@ -134,6 +134,7 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/runs/{id}/"): Case(200, at={"id": "run"}),
     ("get", "/api/runs/{id}/log/"): Case(200, at={"id": "run"}),
     ("post", "/api/sql/convert/"): Case(200, body=SQL),
+    ("post", "/api/sql/unregistered/"): Case(200, body=SQL),
     ("post", "/api/sql/explain/"): Case(200, body=SQL),
     ("post", "/api/sql/format/"): Case(200, body=SQL),
     ("post", "/api/sql/outlook/"): Case(200, body=SQL),
@@ -351,7 +352,7 @@ def test_who_may(world: World, clients: dict[str, Client]) -> None:
 QUIET = {
     # Questions.
     *(("post", f"/api/sql/{word}/") for word in ("convert", "explain", "format", "outlook", "preview")),
-    *(("post", path) for path in ("/api/sql/validate/", "/api/directory/plan/")),
+    *(("post", f"/api/{path}/") for path in ("sql/validate", "sql/unregistered", "directory/plan")),
     # What one sees oneself alone.
     *((method, "/api/queries/{id}/favourite/") for method in ("put", "delete")),
     # Tuples.

@@ -120,6 +120,31 @@ def test_examples_are_converted_at_a_click(page: Page) -> None:
         expect(examples.nth(number)).to_be_enabled()
 
 
+def test_a_table_that_is_missing_is_registered_from_the_text(page: Page, axe: str) -> None:
+    page.goto("/convert/")
+    page.get_by_label("SQL with joins in any nesting").fill(
+        "SELECT d.flight, g.gate FROM departures AS d JOIN boarding AS g ON g.flight = d.flight"
+    )
+    page.get_by_role("button", name="Convert", exact=True).click()
+    missing = page.get_by_role("region", name="Tables that are not registered")
+    expect(missing.get_by_role("listitem")).to_have_text(
+        "Register boarding flight string, gate (type to be chosen)"
+    )
+    assert barriers(page, axe) == []
+    missing.get_by_role("link", name="Register boarding").click()
+    form = page.get_by_role("form", name="Register a stream")
+    expect(form.get_by_label("Name", exact=True)).to_have_value("boarding")
+    expect(form.get_by_label("Name of column 3")).to_have_value("gate")
+    form.get_by_role("button", name="Register").click()
+    expect(form.get_by_role("alert")).to_have_text("Choose the type of gate.")
+    form.get_by_label("Type of column 3").select_option("int")
+    form.get_by_role("button", name="Register").click()
+    page.wait_for_url("**/streams/boarding/")
+    page.get_by_role("button", name="Delete…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.wait_for_url("**/streams/")
+
+
 def test_a_nested_query_deploys_whole(page: Page, axe: str) -> None:
     page.goto("/convert/")
     text = page.get_by_label("SQL with joins in any nesting")

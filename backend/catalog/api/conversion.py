@@ -1,4 +1,6 @@
-"""Convert a text: `POST /api/sql/convert/`.
+"""Convert a text, and tell the tables that it lacks.
+
+`POST /api/sql/convert/` and `POST /api/sql/unregistered/`.
 
 Plans before and after are lists of operators that name what reads them; behind them stands the whole text as
 one query over streams, or what our SQL cannot express of it.
@@ -17,8 +19,13 @@ from rest_framework.views import APIView
 
 from backend.accounts.reading import Reads
 from backend.bounded.caller import caller_of
-from backend.catalog.api.serializers import DraftSerializer, ProblemSerializer, ProblemsSerializer
-from backend.catalog.conversion import converted
+from backend.catalog.api.serializers import (
+    DraftSerializer,
+    ProblemSerializer,
+    ProblemsSerializer,
+    SqlSerializer,
+)
+from backend.catalog.conversion import converted, unregistered_in
 from backend.errors import InputErrors, problem
 from backend.http.documents import Document, checked
 from optimizer.algebra.errors import InputError
@@ -78,6 +85,57 @@ class ConversionSerializer(Document):
     joins = ConvertedJoinSerializer(many=True)
     rest = serializers.CharField(help_text="What is left, over the joins' results.")
     whole = WholeQuerySerializer()
+
+
+class UsedColumnSerializer(Document):
+    name = serializers.CharField()
+    type = serializers.CharField(allow_null=True, help_text="null where the text does not say it")
+
+
+class UnregisteredTableSerializer(Document):
+    name = serializers.CharField()
+    columns = UsedColumnSerializer(many=True)
+
+
+class UnregisteredSerializer(Document):
+    """Tables that a text reads and that are neither streams nor saved queries."""
+
+    tables = UnregisteredTableSerializer(many=True)
+    undecided = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Columns without an alias, which several of the tables may have.",
+    )
+
+
+class SqlUnregistered(APIView):
+    """What would have to be registered before a text can be converted."""
+
+    reads = Reads.OWN
+
+    @extend_schema(
+        request=SqlSerializer,
+        responses={
+            200: UnregisteredSerializer,
+            400: OpenApiResponse(ProblemsSerializer, "The text is no query."),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        form = checked(SqlSerializer(data=request.data))
+        found = unregistered_in(request.user, caller_of(request), form.validated_data["sql"])
+        shown = {
+            "tables": [
+                {
+                    "name": table.name,
+                    "columns": [
+                        {"name": column.name, "type": column.type and column.type.value}
+                        for column in table.columns
+                    ],
+                }
+                for table in found.tables
+            ],
+            "undecided": list(found.undecided),
+        }
+        return Response(UnregisteredSerializer(shown).data)
 
 
 class SqlConvert(APIView):

@@ -7,4 +7,5 @@ urlpatterns = [
     path("sql/format/", sql.SqlFormat.as_view()),
     path("sql/preview/", sql.SqlPreview.as_view()),
     path("sql/convert/", conversion.SqlConvert.as_view()),
+    path("sql/unregistered/", conversion.SqlUnregistered.as_view()),
 ]

@@ -49,6 +49,7 @@ export type ServiceAccount = Schemas["ServiceAccount"];
 export type AlertRule = Schemas["AlertRule"];
 export type AlertRuleWrite = Schemas["AlertRuleWriteRequest"];
 export type Conversion = Schemas["Conversion"];
+export type Unregistered = Schemas["Unregistered"];
 export type WholeQuery = Schemas["WholeQuery"];
 export type PlanOperator = Schemas["Operator"];
 export type Check = Schemas["Check"];

@@ -232,6 +232,10 @@ export interface paths {
         /** @description A text's results over recent tuples that Redis still holds; nothing is deployed. */
         post: operations["sql_preview_create"];
     };
+    "/api/sql/unregistered/": {
+        /** @description What would have to be registered before a text can be converted. */
+        post: operations["sql_unregistered_create"];
+    };
     "/api/sql/validate/": {
         /** @description Everything that is wrong with a text, or what it reads and returns. */
         post: operations["sql_validate_create"];
@@ -3136,11 +3140,26 @@ export interface components {
         };
         /** @enum {string} */
         TreeEnum: "cheapest" | "flat" | "left-deep" | "top-down" | "merging";
+        /** @description Tables that a text reads and that are neither streams nor saved queries. */
+        Unregistered: {
+            tables: components["schemas"]["UnregisteredTable"][];
+            /** @description Columns without an alias, which several of the tables may have. */
+            undecided: string[];
+        };
+        UnregisteredTable: {
+            columns: components["schemas"]["UsedColumn"][];
+            name: string;
+        };
         Use: {
             /** @description null: as many as wanted */
             limit: number | null;
             resource: components["schemas"]["ResourceEnum"];
             used: number;
+        };
+        UsedColumn: {
+            name: string;
+            /** @description null where the text does not say it */
+            type: string | null;
         };
         Validation: {
             errors: components["schemas"]["Problem"][];
@@ -4381,6 +4400,30 @@ export interface operations {
                 };
             };
             /** @description The text has no meaning. */
+            400: {
+                content: {
+                    "application/json": components["schemas"]["Problems"];
+                };
+            };
+        };
+    };
+    sql_unregistered_create: {
+        parameters: {
+            query?: never;
+            path?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SqlRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Unregistered"];
+                };
+            };
+            /** @description The text is no query. */
             400: {
                 content: {
                     "application/json": components["schemas"]["Problems"];

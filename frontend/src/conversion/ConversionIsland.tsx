@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { Conversion, PlanOperator, Problem } from "../api/documents";
+import type { Conversion, PlanOperator, Problem, Unregistered } from "../api/documents";
 import { answered, client, explainError, Refusal } from "../api/request";
 import { ChartHost } from "../charts/ChartHost";
 import { createOperatorTree, type OperatorTreeData } from "../charts/graphs/operatorTree";
@@ -10,6 +10,7 @@ import { ProblemLine } from "../ui/ProblemLine";
 import { ScrollArea } from "../ui/table/ScrollArea";
 import { ScrollText } from "../ui/table/ScrollText";
 import { ExampleButtons } from "./ExampleButtons";
+import { MissingTables } from "./MissingTables";
 import { OpenLink } from "./OpenLink";
 import { Problems } from "./Problems";
 import { layoutPlan } from "./planTree";
@@ -84,6 +85,7 @@ export function ConversionIsland(): JSX.Element {
     readonly duration: string;
     readonly conversion: Conversion;
   } | null>(null);
+  const [missing, setMissing] = useState<Unregistered | null>(null);
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   const [reason, setReason] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -93,7 +95,14 @@ export function ConversionIsland(): JSX.Element {
     setBusy(true);
     setProblems([]);
     setReason(null);
+    setMissing(null);
     try {
+      const lacking = await answered(client.POST("/api/sql/unregistered/", { body: { sql: text } }));
+      if (lacking.tables.length > 0) {
+        setConverted(null);
+        setMissing(lacking);
+        return;
+      }
       setConverted({
         sql: text,
         duration,
@@ -153,6 +162,7 @@ export function ConversionIsland(): JSX.Element {
         <ProblemLine text={reason} />
         <Problems label="Problems" problems={problems} />
       </div>
+      {missing !== null && <MissingTables missing={missing} />}
       {converted !== null && (
         <>
           {(converted.sql !== sql || converted.duration !== duration) && (

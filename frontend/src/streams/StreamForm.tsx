@@ -26,6 +26,8 @@ import { TableFields } from "./TableFields";
 interface Props {
   /** The stream to change; null registers a new one. */
   readonly stream: StreamDocument | null;
+  /** What a new one's form begins with. */
+  readonly begin?: StreamFields | undefined;
   readonly onDone: (saved: StreamDocument) => void;
   readonly onCancel: () => void;
 }
@@ -39,11 +41,12 @@ export function StreamForm(props: Props): JSX.Element {
 
 function Fields({
   stream,
+  begin = EMPTY,
   onDone,
   onCancel,
   connectors,
 }: Props & { readonly connectors: readonly Connector[] }): JSX.Element {
-  const [fields, setFields] = useState<StreamFields>(stream === null ? EMPTY : fieldsOf(stream, connectors));
+  const [fields, setFields] = useState<StreamFields>(stream === null ? begin : fieldsOf(stream, connectors));
   const [problems, setProblems] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
   const set = (changes: Partial<StreamFields>): void => setFields((before) => ({ ...before, ...changes }));
@@ -116,7 +119,11 @@ function Fields({
             <Select
               aria-label={`Type of column ${place + 1}`}
               value={digitsOf(column.type) === null ? column.type : NEW_DECIMAL}
-              options={[...COLUMN_TYPES, [NEW_DECIMAL, "decimal"]]}
+              options={[
+                ...(column.type === "" ? [["", "choose a type"] as const] : []),
+                ...COLUMN_TYPES,
+                [NEW_DECIMAL, "decimal"],
+              ]}
               onValue={(type) => setColumn(place, { type })}
             />
             {digitsOf(column.type) !== null && (

@@ -17,6 +17,7 @@ import { ArrivalPlots } from "./ArrivalPlots";
 import { ColumnChips } from "./ColumnChips";
 import { DeadLetterList } from "./DeadLetterList";
 import { entryRate, useEntryRates } from "./entryRates";
+import { prefilledIn } from "./prefill";
 import { StreamFacts } from "./StreamFacts";
 import { StreamForm } from "./StreamForm";
 import { StreamReaders } from "./StreamReaders";
@@ -102,6 +103,7 @@ export function StreamsIsland({ stream, me }: IslandProps): JSX.Element {
       {registering && (
         <StreamForm
           stream={null}
+          begin={prefilledIn(window.location.hash) ?? undefined}
           onCancel={() => setRegistering(false)}
           onDone={(saved) => window.location.assign(`/streams/${encodeURIComponent(saved.name)}/`)}
         />

@@ -35,6 +35,7 @@ const DAY_MS = 24 * HOUR_MS;
 export interface StreamFields {
   readonly name: string;
   readonly description: string;
+  /** A type is empty until it is chosen. */
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[];
   readonly eventTime: string;
   readonly kind: "stream" | "table";
@@ -151,6 +152,8 @@ export function faultsOf(fields: StreamFields, connectors: readonly Connector[])
   const faults: string[] = [];
   if (fields.name === "") faults.push("Give the stream a name.");
   if (fields.columns.some((column) => column.name === "")) faults.push("Give every column a name.");
+  const untyped = fields.columns.filter(({ type }) => type === "").map(({ name }) => name);
+  if (untyped.length > 0) faults.push(`Choose the type of ${untyped.join(", ")}.`);
   if (!timestamps(fields).includes(fields.eventTime))
     faults.push("Choose a timestamp column as the event time.");
   if (fields.kind === "table" && keyOf(fields).length === 0)

@@ -159,6 +159,49 @@ def test_a_mistake_is_underlined(as_owner: Client, post: Post, streams: dict[str
     assert NESTED.splitlines()[3][problem["column"] - 1 :].startswith("w2.orig")
 
 
+def test_tables_that_are_no_streams_are_told_with_their_columns(
+    as_owner: Client, post: Post, query: Query
+) -> None:
+    sql = (
+        f"SELECT d.flight, g.gate, b.n FROM departures AS d JOIN gates AS g ON g.flight = d.flight "
+        f"AND g.at < d.at JOIN {query.name} AS v ON v.flight = d.flight "
+        "JOIN bags AS b ON b.flight = g.flight WHERE b.state IN ('lost', 'late')"
+    )
+    answer = post(as_owner, "/api/sql/unregistered/", {"sql": sql})
+    assert answer.status_code == 200, answer.content
+    gates, bags = answer.json()["tables"]
+    assert gates == {
+        "name": "gates",
+        "columns": [
+            {"name": "at", "type": "timestamp"},
+            {"name": "flight", "type": "string"},
+            {"name": "gate", "type": None},
+        ],
+    }
+    assert {one["name"]: one["type"] for one in bags["columns"]} == {
+        "flight": "string",
+        "n": None,
+        "state": "string",
+    }
+    assert answer.json()["undecided"] == []
+
+
+def test_nothing_lacks_where_all_are_streams(
+    as_outsider: Client, post: Post, streams: dict[str, Stream]
+) -> None:
+    answer = post(as_outsider, "/api/sql/unregistered/", {"sql": NESTED})
+    assert (answer.status_code, answer.json()) == (200, {"tables": [], "undecided": []})
+
+
+@pytest.mark.parametrize("sql", ["", "SELECT (", "DROP TABLE a"])
+def test_what_is_no_query_lacks_nothing_that_could_be_told(
+    as_owner: Client, post: Post, streams: dict[str, Stream], sql: str
+) -> None:
+    answer = post(as_owner, "/api/sql/unregistered/", {"sql": sql})
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["expected"]
+
+
 def test_nobody_converts_without_an_account(client: Client, post: Post) -> None:
     assert post(client, "/api/sql/convert/", {"sql": NESTED}).status_code in (401, 403)
     page = client.get("/convert/")
