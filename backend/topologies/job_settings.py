@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import pydantic
 from pydantic import Field
@@ -51,6 +51,13 @@ _Webhook: TypeAlias = Annotated[
         json_schema_extra={"x-expected": "an address such as https://example.org/hook, or nothing"},
     ),
 ]
+_WebhookPer: TypeAlias = Annotated[
+    Literal["batch", "result"],
+    Field(
+        title="A request carries",
+        json_schema_extra={"x-labels": {"batch": "a batch's results", "result": "one result"}},
+    ),
+]
 _TopicQueries: TypeAlias = Annotated[str, _queries("topics")]
 _TableQueries: TypeAlias = Annotated[str, _queries("tables of PostgreSQL")]
 _IcebergQueries: TypeAlias = Annotated[str, _queries("Iceberg tables")]
@@ -89,6 +96,8 @@ class JobSettings(Settings):
     """Names of queries, comma-separated, * in them for anything; the results of others go to no table."""
     results_webhook: _Webhook = ""
     """The address that signed requests with results go to; the deployment's rule of addresses holds."""
+    results_webhook_per: _WebhookPer = "batch"
+    """A batch's results, as many as fit, or a single one: what alerts on results are made of."""
     results_webhook_queries: _WebhookQueries = "*"
     """Names of queries, comma-separated, * in them for anything; the results of others are not posted."""
 
@@ -110,5 +119,11 @@ class JobSettings(Settings):
                 for name, value, usual in ((option, pattern, ""), (f"{option}-queries", queries, "*"))
                 if value != usual
                 for word in (name, value)
+            ),
+            # It goes with the address: where the page says one, the environment's choice is not meant.
+            *(
+                ("--results-webhook-per", self.results_webhook_per)
+                if self.results_webhook or self.results_webhook_per != "batch"
+                else ()
             ),
         )

@@ -25,6 +25,15 @@ class Receiver:
     taken: dict[str, Any] = field(default_factory=dict)
     """What the guide's code has taken, by key."""
 
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """The results that are in it, in the order in which they were taken."""
+        return [
+            row
+            for body in self.taken.values()
+            for row in (body["results"] if "results" in body else [body["result"]])
+        ]
+
 
 def guide_code() -> Callable[..., int]:
     """The function of the guide that takes a request."""

@@ -21,16 +21,24 @@ ROOT = Path(__file__).resolve().parents[2]
 EVERYTHING = list(range(BATCHES * ROWS))
 
 
-def publish_twice(checkpoint: Path, sink: str, pattern: str, point: str, more: Mapping[str, str]) -> None:
+def publish_twice(
+    checkpoint: Path,
+    sink: str,
+    pattern: str,
+    point: str,
+    more: Mapping[str, str],
+    then: Mapping[str, str] | None = None,
+) -> None:
+    """Publish until it is killed at a point, and again, perhaps under another environment then."""
     command = [sys.executable, "-m", "tests.sinks.publisher", sink, pattern, str(checkpoint)]
 
-    def publish(*point: str) -> int:
+    def publish(environment: Mapping[str, str], *point: str) -> int:
         return subprocess.run(
-            [*command, *point], cwd=ROOT, env={**os.environ, **more}, check=False
+            [*command, *point], cwd=ROOT, env={**os.environ, **environment}, check=False
         ).returncode
 
-    assert publish(point) == -signal.SIGKILL
-    assert publish() == 0
+    assert publish(more, point) == -signal.SIGKILL
+    assert publish(more if then is None else then) == 0
     assert not list((checkpoint / "outbox").iterdir())
     assert not list((checkpoint / "results").rglob("*.parquet"))
 
@@ -55,14 +63,38 @@ def test_an_iceberg_table_has_every_result_once(catalog: dict[str, str], tmp_pat
     assert [one["millrace.batch"] for one in snapshots if one is not None] == ["0", "1", "2"]
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_a_receiver_of_webhooks_knows_what_comes_again(tmp_path: Path, point: str) -> None:
+def _posting(per: str) -> dict[str, str]:
+    return {
+        "MILLRACE_RESULTS_WEBHOOK_SECRET": SECRET,
+        "MILLRACE_WEBHOOK_PRIVATE": "1",
+        "MILLRACE_RESULTS_WEBHOOK_PER": per,
+    }
+
+
+@pytest.mark.parametrize("per", ["batch", "result"])
+@pytest.mark.parametrize("point", [*POINTS, "noted"])
+def test_a_receiver_of_webhooks_knows_what_comes_again(tmp_path: Path, point: str, per: str) -> None:
     with receiving() as receiver:
-        more = {"MILLRACE_RESULTS_WEBHOOK_SECRET": SECRET, "MILLRACE_WEBHOOK_PRIVATE": "1"}
-        publish_twice(tmp_path / "checkpoint", "webhook", receiver.url, point, more)
+        publish_twice(tmp_path / "checkpoint", "webhook", receiver.url, point, _posting(per))
     bodies = list(receiver.taken.values())
-    assert [body["batch"] for body in bodies] == [0, 1, 2]
-    assert [row["n"] for body in bodies for row in body["results"]] == EVERYTHING
+    each = ROWS if per == "result" else 1
+    assert [body["batch"] for body in bodies] == [batch for batch in range(BATCHES) for _ in range(each)]
+    assert [row["n"] for row in receiver.results] == EVERYTHING
     # Only what the receiver had taken when nobody had written that yet.
     again = len(receiver.keys) - len(receiver.taken)
     assert again == (1 if point == "sent" else 0)
+
+
+@pytest.mark.parametrize("per", ["batch", "result"])
+@pytest.mark.parametrize("point", ["outbox", "sent", "noted"])
+def test_a_batch_ends_with_the_keys_that_it_began_with(tmp_path: Path, point: str, per: str) -> None:
+    other = {"batch": "result", "result": "batch"}[per]
+    with receiving() as receiver:
+        checkpoint = tmp_path / "checkpoint"
+        publish_twice(checkpoint, "webhook", receiver.url, point, _posting(per), _posting(other))
+    # Another key would bring a result twice.
+    assert [row["n"] for row in receiver.results] == EVERYTHING
+    last = [body for body in receiver.taken.values() if body["batch"] == BATCHES - 1]
+    # Of a batch in the outbox nothing was sent: it begins under the new choice.
+    expected = other if point == "outbox" else per
+    assert len(last) == (ROWS if expected == "result" else 1)

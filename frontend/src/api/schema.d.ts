@@ -1657,6 +1657,12 @@ export interface components {
              */
             results_webhook: string;
             /**
+             * A request carries
+             * @description A batch's results, as many as fit, or a single one: what alerts on results are made of.
+             * @default batch
+             */
+            results_webhook_per: components["schemas"]["ResultsWebhookPerEnum"];
+            /**
              * Queries whose results go to that address
              * @description Names of queries, comma-separated, * in them for anything; the results of others are not posted.
              * @default *
@@ -2527,6 +2533,8 @@ export interface components {
          * @enum {string}
          */
         ResourceEnum: "topologies" | "streams" | "queries" | "versions" | "alerts" | "tokens";
+        /** @enum {string} */
+        ResultsWebhookPerEnum: "batch" | "result";
         /** @description An input whose tuples conditions on event times keep for less than its window. */
         Retention: {
             alias: string;

@@ -1,1 +1,1 @@
-"""Results to a URL, each batch in signed requests."""
+"""Results to a URL, in signed requests: some of a batch in each, or one."""

@@ -29,6 +29,7 @@ OTHER = JobSettings(
     results_iceberg="n.{query}",
     results_iceberg_queries="c",
     results_webhook="https://example.org/hook",
+    results_webhook_per="result",
     results_webhook_queries="d",
 )
 """Of every setting a value that is not its default."""
@@ -54,9 +55,22 @@ def test_settings_are_options_of_the_command_with_its_defaults() -> None:
         **{"results_topic": "t.{query}", "results_table": "s.{query}", "results_iceberg": "n.{query}"},
         **{"results_topic_queries": "late_*", "results_table_queries": "a,b", "results_iceberg_queries": "c"},
         **{"results_webhook": "https://example.org/hook", "results_webhook_queries": "d"},
+        "results_webhook_per": "result",
     }
     assert differing == expected
     assert len(expected) == len(fields(JobSettings))
+
+
+def test_what_a_request_carries_goes_with_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILLRACE_RESULTS_WEBHOOK_PER", "result")
+    needed = ["run", "--topology", "t", "--run", "r", "--redis", "u", "--checkpoint", "c"]
+
+    def carried(settings: JobSettings) -> str:
+        given: str = _parser().parse_args([*needed, *settings.arguments]).results_webhook_per
+        return given
+
+    assert carried(JobSettings()) == "result"
+    assert carried(JobSettings(results_webhook="https://example.org/hook")) == "batch"
 
 
 def test_a_process_is_launched_with_what_was_set(
