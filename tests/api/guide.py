@@ -14,9 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_BLOCK = re.compile(
+BLOCK = re.compile(
     r"(?:^`(?P<file>[\w./-]+)`:\n\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
+"""A fenced block of a page, with the file that it is, if it is one."""
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -24,7 +25,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def run_page(name: str, folder: Path, run: Run) -> int:
     """Raises `AssertionError` for the first command that does something else; gives how many there were."""
     commands = 0
-    for block in _BLOCK.finditer((ROOT / "docs/guide" / name).read_text()):
+    for block in BLOCK.finditer((ROOT / "docs/guide" / name).read_text()):
         if block["file"]:
             path = folder / block["file"]
             path.parent.mkdir(parents=True, exist_ok=True)
