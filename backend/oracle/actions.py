@@ -9,22 +9,23 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 
 from backend.catalog.language import parse_versions
 from backend.oracle.comparison import compare
 from backend.oracle.ledger import Ledger, told_batches
 from backend.oracle.models import Check, Light, Verdict
 from backend.oracle.published import published
-from backend.oracle.queries import light_of
+from backend.oracle.queries import light_of, verified_until
 from backend.oracle.reference import Reference, reference, refuse, sampled_reference
 from backend.oracle.sampling.keys import keys_of
 from backend.oracle.sampling.sample import Sample, Sampling
 from backend.oracle.sampling.shelf import Shelf
-from backend.oracle.span import BeyondReach, CannotCheck, Span, choose_span
-from backend.redis import connection
+from backend.oracle.span import BeyondReach, CannotCheck, Span, choose_span, microseconds
+from backend.redis import connection, send_control
 from backend.streams.queries import load_catalog
 from backend.topologies.models import Desired, Plan, Topology, TopologyQuery
-from jobs.protocol import check_key
+from jobs.protocol import Verified, check_key
 from optimizer.algebra.errors import InputError
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import registered_inputs
@@ -86,13 +87,31 @@ def _check_due(topology: Topology, now: datetime) -> int:
     catalog = load_catalog()
     began = time.monotonic()
     checked = 0
+    verified: dict[str, dict[str, int | None]] = {}
     for _, _, deployment in sorted(waiting):
         if time.monotonic() - began > BUDGET_SECONDS:
             break
         made = check_query(deployment, topology, ledger, catalog, now)
         if made is not None and _keep(deployment, made):
             checked += 1
+            if made.verdict != Verdict.UNCHECKED:
+                until = verified_until(deployment)
+                said = verified.setdefault(made.plan_id, {})
+                said[deployment.query.name] = None if until is None else microseconds(until)
+    for plan_id, until_us in verified.items():
+        _tell(topology, Verified(plan_id=plan_id, until_us=until_us))
     return checked
+
+
+def _tell(topology: Topology, message: Verified) -> None:
+    """Tell the job until when its queries are verified: its sinks pass that on.
+
+    Not while it has yet to take another plan or to stop: the supervisor sends these again once Redis was
+    emptied, and knows that by the lack of any message.
+    """
+    told = Topology.objects.filter(pk=topology.pk, active_plan=F("plan"), current_run__isnull=False)
+    if told.filter(current_run__stop_requested_at=None).exists():
+        send_control(topology.name, message)
 
 
 def check_query(

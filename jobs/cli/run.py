@@ -50,6 +50,7 @@ from jobs.protocol import (
     ShapeChange,
     ShapesChanged,
     Stop,
+    Verified,
 )
 from jobs.reconfigure.admission import check_usable
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity, read_identity
@@ -282,6 +283,9 @@ class _Job:
     def batch_committed(self, committed: Committed) -> None:
         """Say what the batch did, and forget plans under which no batch will run again."""
         run, batch = self._given.run, committed.manifest.batch
+        if self._publisher is not None:
+            # Before the batch is told of: whoever checks it speaks of a plan that is known here.
+            self._publisher.verified.committed(committed.change.plan_id, batch)
         self._shapes.committed(committed.manifest)
         if committed.switched:
             self._tell_switch(committed)
@@ -398,6 +402,8 @@ class _Job:
                 if self._epochs is not None:
                     self._epochs.expect(message)
                 return True
+            case Verified():
+                return self._publisher is not None and self._publisher.verified.take(message)
 
     def _deploy(self, message: Deploy) -> bool:
         try:

@@ -207,7 +207,19 @@ class Expect(Message):
     """Event time that a batch was taken to span for these."""
 
 
-Control = Annotated[Deploy | Stop | Expect, Field(discriminator="type")]
+class Verified(Message):
+    """Until when the continuous check has found the results of queries right.
+
+    Of the plan in use: the job forgets it with that plan.
+    """
+
+    type: Literal["verified"] = "verified"
+    plan_id: str
+    until_us: dict[str, int | None]
+    """By query the newest event time, microseconds since 1970; None once they were found to differ."""
+
+
+Control = Annotated[Deploy | Stop | Expect | Verified, Field(discriminator="type")]
 CONTROL: TypeAdapter[Control] = TypeAdapter(Control)
 
 

@@ -64,6 +64,9 @@ class BatchResults:
     """By query, since which event time of their newest tuples results are all there; absent if all are."""
     tables: Mapping[str, KeyedTable] = field(default_factory=dict)
     """By query, of running groups."""
+    verified_until_us: Mapping[str, int] = field(default_factory=dict)
+    """By query, until which event time the continuous check has found its results right by now; absent if
+    unknown."""
 
     def begun(self) -> Mapping[str, KeyedTable]:
         """The tables that are empty before this batch, which may have no rows of them."""

@@ -11,10 +11,12 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 from jobs.recovery.manifest import Manifest
 from jobs.sinks.connector import Sink, TableChanges, TableKeeper
 from jobs.sinks.outbox import Outbox
+from jobs.sinks.verified import VerifiedTimes
 from jobs.sources.connector import Away
 
 _LOG = logging.getLogger(__name__)
@@ -34,7 +36,11 @@ class Publisher:
         self._most = most
         self._released = threading.Event()
         self._closing = threading.Event()
-        self.lanes = tuple(Lane(name, sink, outbox, self._closing) for name, sink in sinks.items())
+        self.verified = VerifiedTimes()
+        """Told to sinks with each batch."""
+        self.lanes = tuple(
+            Lane(name, sink, outbox, self.verified, self._closing) for name, sink in sinks.items()
+        )
         """One for each sink."""
 
     @property
@@ -101,13 +107,17 @@ class Publisher:
 class Lane:
     """One sink, and the thread that gives it batches.
 
-    Arguments: the sink's name; the sink; where batches wait for it; set when the process ends.
+    Arguments: the sink's name; the sink; where batches wait for it; what is known to be right; set when the
+    process ends.
     """
 
-    def __init__(self, name: str, sink: Sink, outbox: Outbox, closing: threading.Event) -> None:
+    def __init__(
+        self, name: str, sink: Sink, outbox: Outbox, verified: VerifiedTimes, closing: threading.Event
+    ) -> None:
         self._name = name
         self._sink = sink
         self._outbox = outbox
+        self._verified = verified
         self._closing = closing
         self._published: int | None = None
         """The last batch that the sink has; None if it is to be asked."""
@@ -139,7 +149,8 @@ class Lane:
             if self._closing.is_set():
                 break
             if batch > published:
-                self._sink.publish(self._outbox.results(batch))
+                results = self._outbox.results(batch)
+                self._sink.publish(replace(results, verified_until_us=self._verified.of_batch(batch)))
                 published = batch
                 self._outbox.has(self._name, batch)
         self._published = published

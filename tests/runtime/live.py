@@ -21,7 +21,7 @@ from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
 from backend.run import redis_server
-from jobs.protocol import EVENTS, AnyEvent, Deploy, Stop, control_key, events_key, stream_key
+from jobs.protocol import EVENTS, AnyEvent, Control, control_key, events_key, stream_key
 from optimizer.planner.plan import plan
 from optimizer.sql import to_duckdb
 from optimizer.workload import Workload, load_workload
@@ -198,7 +198,7 @@ class Live:
         told = "" if self._process is None else f"\n{self.last_words()}"
         raise AssertionError(f"the event did not come{told}")
 
-    def send(self, message: Deploy | Stop) -> None:
+    def send(self, message: Control) -> None:
         self.client.xadd(control_key(TOPOLOGY), {"message": message.model_dump_json()})
 
     def produce(self, rows: int, streams: str = "rst") -> int:

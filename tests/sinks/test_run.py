@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from pyiceberg.catalog import load_catalog
 
-from jobs.protocol import Stop, table_keys
+from jobs.protocol import Deploy, Stop, Verified, table_keys
 from tests.postgres.conftest import Server
 from tests.runtime.live import TOPOLOGY, Live, RedisServer, write_live_workload
 
@@ -50,6 +50,12 @@ def test_both_have_every_result_once(
     live.start("2", "p", graph, files=False, options=options)
     live.produce(120, "rs")
     live.wait_for_tuples("rs")
+    live.send(Verified(plan_id="p", until_us={"two": 17, "three": 18}))
+    # Messages are read in their order: behind this one, the other is known.
+    live.send(Deploy(plan_id="none", graph={}))
+    live.wait_for(lambda event: event.type == "deploy_refused")
+    live.produce(60, "rs")
+    live.wait_for_tuples("rs")
     live.send(Stop(mode="drain"))
     assert live.wait_until_ended() == 0
     expected = live.expected("two")
@@ -62,6 +68,9 @@ def test_both_have_every_result_once(
     assert lake.list_tables("live") == [("live", "two")]
     rows = lake.load_table("live.two").scan().to_arrow().to_pylist()
     assert sorted((row["rn"], row["sn"]) for row in rows) == expected
+    summaries = [one.summary for one in lake.load_table("live.two").snapshots()]
+    verified = [None if one is None else one.get("millrace.verified-until-us") for one in summaries]
+    assert (verified[0], verified[-1]) == (None, "17")
 
 
 @pytest.mark.long

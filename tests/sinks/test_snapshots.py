@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.table.snapshots import Snapshot
 
 from jobs.sinks.connector import BatchResults
 from jobs.sinks.iceberg.snapshots import SnapshotSink
@@ -24,6 +26,13 @@ def lake(catalog: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Catalog:
     return load_catalog("lake", **properties)
 
 
+def said(snapshot: Snapshot) -> dict[str, str]:
+    """Our properties of a snapshot."""
+    assert snapshot.summary is not None
+    found = snapshot.summary.additional_properties
+    return {name: value for name, value in found.items() if name.startswith("millrace.")}
+
+
 def test_a_batch_is_one_snapshot_that_says_what_it_is(lake: Catalog, tmp_path: Path) -> None:
     sink = SnapshotSink("lake", "live", "{query}", "c", None)
     assert sink.connect() == -1
@@ -37,18 +46,17 @@ def test_a_batch_is_one_snapshot_that_says_what_it_is(lake: Catalog, tmp_path: P
     first = batch(tmp_path, 3, pa.table(columns), "a.b")
     sink.publish(BatchResults(first.batch, first.files, {"a.b": 17}))
     sink.publish(first)
+    verified = {"a.b": 1_356_998_400_000_000, "other": 1}
+    sink.publish(replace(batch(tmp_path, 4, pa.table(columns), "a.b"), verified_until_us=verified))
     ((_, name),) = lake.list_tables("live")
     table = lake.load_table(("live", name))
-    assert table.scan().to_arrow().column("wait").to_pylist() == [1_500_000, None]
-    (snapshot,) = table.snapshots()
-    assert snapshot.summary is not None
-    said = {key: snapshot.summary[key] for key in snapshot.summary.additional_properties if "millrace" in key}
-    assert said == {
-        "millrace.checkpoint": "c",
-        "millrace.batch": "3",
-        "millrace.query": "a.b",
-        "millrace.complete-since-us": "17",
-    }
+    assert table.scan().to_arrow().column("wait").to_pylist() == [1_500_000, None] * 2
+    of = {"millrace.checkpoint": "c", "millrace.query": "a.b"}
+    assert [said(snapshot) for snapshot in table.snapshots()] == [
+        {**of, "millrace.batch": "3", "millrace.complete-since-us": "17"},
+        # Until when it is verified is told where it is known.
+        {**of, "millrace.batch": "4", "millrace.verified-until-us": "1356998400000000"},
+    ]
 
 
 def test_decimals_keep_their_digits(lake: Catalog, tmp_path: Path) -> None:

@@ -99,12 +99,13 @@ class SnapshotSink:
             found = found.append_column(_BATCH, pa.repeat(pa.scalar(results.batch, pa.int64()), len(found)))
         rows = as_iceberg(found)
         table = self._fitting(named, there, rows.schema, results.batch)
-        since = results.complete_since_us.get(query)
+        since, until = results.complete_since_us.get(query), results.verified_until_us.get(query)
         said = {
             "millrace.checkpoint": self._identity,
             "millrace.batch": str(results.batch),
             "millrace.query": query,
             **({} if since is None else {"millrace.complete-since-us": str(since)}),
+            **({} if until is None else {"millrace.verified-until-us": str(until)}),
             **({} if keyed is None else {"millrace.begin": str(keyed.begin)}),
         }
         with table.transaction() as transaction:

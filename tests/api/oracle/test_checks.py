@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import redis
 from django.contrib.auth.models import User
+from django.db.models import F
 from django.test import Client
 from pytest_django import Settings
 
@@ -21,8 +22,8 @@ from backend.oracle import actions, reference
 from backend.oracle.models import Check, Light, Verdict
 from backend.planning import revisions
 from backend.streams.models import Stream
-from backend.topologies.models import Plan, Topology
-from jobs.protocol import events_key, results_key, stream_key
+from backend.topologies.models import Plan, Run, Topology
+from jobs.protocol import CONTROL, Control, Verified, control_key, events_key, results_key, stream_key
 from tests.api.conftest import TWO_WAY
 from tests.api.told import ToldJob, at
 
@@ -112,6 +113,44 @@ def test_a_query_is_verified_until_the_newest_event_time_that_was_found_equal(
     assert until() is None, "its newest result is missing"
 
 
+@pytest.fixture
+def running(topology: Topology) -> Run:
+    """The topology's process, which has the newest plan."""
+    topology.refresh_from_db()
+    run = Run.objects.create(topology=topology, plan=topology.plan, state="running")
+    Topology.objects.update(current_run=run, active_plan=topology.plan)
+    return run
+
+
+def said(bus: redis.Redis) -> list[Control]:
+    """What the job was told, oldest first."""
+    return [CONTROL.validate_json(fields["message"]) for _, fields in bus.xrange(control_key("flights"))]
+
+
+def test_the_job_is_told_until_when_its_queries_are_verified(
+    job: ToldJob, checked: Callable[[], Check | None], running: Run, bus: redis.Redis
+) -> None:
+    def verified(until_us: int | None) -> Verified:
+        return Verified(plan_id=job.plan_id, until_us={"pairs": until_us})
+
+    job.batch({"departures": [flight(0, "A")], "weather": [wind(30, 20.5)]}, [pair("A", 20.5)])
+    checked()
+    assert said(bus) == [verified(1_357_036_200_000_000)]
+    job.batch({"departures": [flight(40, "B")]}, [])
+    checked()
+    assert said(bus)[1:] == [verified(None)], "its newest result is missing"
+    # It has yet to take another plan.
+    Topology.objects.update(active_plan=None)
+    job.batch({"departures": [flight(41, "C")]}, [pair("C", 20.5)])
+    assert checked() is not None
+    Topology.objects.update(active_plan=F("plan"))
+    Run.objects.filter(pk=running.pk).update(stop_requested_at=NOW)
+    job.batch({"departures": [flight(42, "D")]}, [pair("D", 20.5)])
+    assert checked() is not None
+    assert len(said(bus)) == 2
+
+
+@pytest.mark.usefixtures("running")
 def test_groups_without_an_end_say_why_they_are_not_checked(
     streams: dict[str, Stream], owner: User, bus: redis.Redis, checked: Callable[[], Check | None]
 ) -> None:
@@ -119,6 +158,7 @@ def test_groups_without_an_end_say_why_they_are_not_checked(
     add_version(owner, Query.objects.get(name="pairs"), text)
     deploy_query(owner, Query.objects.get(name="pairs"), "flights")
     assert revisions.plan_newest(Topology.objects.get().pk)
+    Topology.objects.update(active_plan=F("plan"))
     job = ToldJob(bus, Plan.objects.latest("pk").plan_id, "pairs", ("departures",))
     job.batch({"departures": [flight(0, "A")]}, [{"origin": "JFK", "n": 1, "_deleted": False}])
     made = checked()
@@ -127,6 +167,7 @@ def test_groups_without_an_end_say_why_they_are_not_checked(
     assert made.reason.startswith(
         "rows of groups without an end follow from all that came since they are there"
     )
+    assert said(bus) == []
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from jobs.protocol import Verified
 from jobs.recovery.manifest import BatchFigures, Manifest, OutputFile
 from jobs.sinks.choice import ChosenQueries, QueryChoice
 from jobs.sinks.connector import BatchResults, Sink, query_of
@@ -96,6 +97,29 @@ def test_a_process_that_starts_goes_on_behind_what_the_sink_has(tmp_path: Path) 
     finish(publisher)
     assert [line.split()[0] for line in sink.lines()] == ["0", "1", "2"]
     assert len(list(tmp_path.rglob("*.parquet"))) == 3
+
+
+def test_a_batch_says_until_when_its_queries_are_verified_by_now(tmp_path: Path) -> None:
+    told: list[tuple[int, dict[str, int]]] = []
+
+    class Telling(Lines):
+        def publish(self, results: BatchResults) -> None:
+            super().publish(results)
+            told.append((results.batch, dict(results.verified_until_us)))
+
+    publisher = publisher_of({"lines": Telling(tmp_path / "lines", ["connect"])}, tmp_path, False, most=10)
+    (lane,) = publisher.lanes
+    publisher.verified.committed("p", 0)
+    publisher.add(manifest(tmp_path, 0))
+    with pytest.raises(Away):
+        lane.publish_waiting()
+    # While the batch waits.
+    publisher.verified.take(Verified(plan_id="p", until_us={"a b": 17}))
+    lane.publish_waiting()
+    publisher.verified.committed("q", 1)
+    publisher.add(manifest(tmp_path, 1))
+    lane.publish_waiting()
+    assert told == [(0, {"a b": 17}), (1, {})]
 
 
 def test_what_a_sink_cannot_do_ends_publishing(tmp_path: Path) -> None:
