@@ -5,13 +5,15 @@ interface Props {
   /** What the list is called. */
   readonly label: string;
   readonly problems: readonly Problem[];
+  /** Nothing has to be done about them. */
+  readonly advised?: boolean;
 }
 
 /** A line for each: where, what was found, what is expected. */
-export function Problems({ label, problems }: Props): JSX.Element | null {
+export function Problems({ label, problems, advised = false }: Props): JSX.Element | null {
   if (problems.length === 0) return null;
   return (
-    <ul class="problems" aria-label={label}>
+    <ul class={advised ? "problems advised" : "problems"} aria-label={label}>
       {problems.map((problem) => (
         <li key={`${problem.code} ${problem.line} ${problem.column}`}>
           <span class="place">

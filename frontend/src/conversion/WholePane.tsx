@@ -20,9 +20,7 @@ export function WholePane({ whole }: { readonly whole: WholeQuery }): JSX.Elemen
       </div>
       {whole.sql === null ? (
         <>
-          <p>
-            Not as one query yet: each of these says what to write instead. The joins below run as they are.
-          </p>
+          <p>Not as one query yet: each of these says what to write instead.</p>
           <Problems label="What the whole query cannot have" problems={whole.problems} />
         </>
       ) : (
@@ -32,7 +30,7 @@ export function WholePane({ whole }: { readonly whole: WholeQuery }): JSX.Elemen
               <li key={sentence}>{sentence}</li>
             ))}
           </ul>
-          <Problems label="What is left out" problems={whole.left_out} />
+          <Problems label="What is left out" problems={whole.left_out} advised />
           <ScrollText text={whole.sql} />
         </>
       )}
