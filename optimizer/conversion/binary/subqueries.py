@@ -52,6 +52,11 @@ def joined(condition: exp.Expr, subqueries: Sequence[Subquery], plan: Node) -> N
         columns[subquery.name] = column_of(subquery.name, output)
 
     def valued(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.In):
+            # There is one row to be in.
+            asked = node.args.get("query") or node.args.get("field")
+            if isinstance(asked, exp.Var) and asked.name in columns:
+                return exp.EQ(this=node.this, expression=columns[asked.name])
         return columns.get(node.name, node) if isinstance(node, exp.Var) else node
 
     return place(plan, condition.copy().transform(valued))

@@ -130,7 +130,8 @@ def continuous(
             left_out = tuple(_no_order(written, span) for span in orders)
             return ContinuousQuery(edited.text, chosen, left_out, ())
         # The last attempt has the most buckets: what is wrong with it no bucket cures.
-        wrong = [edited.original(error) for error in reader.errors]
+        told = {str(error): error for error in map(edited.original, reader.errors)}
+        wrong = list(told.values())
     return ContinuousQuery(None, (), (), tuple(wrong))
 
 

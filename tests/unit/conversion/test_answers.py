@@ -73,6 +73,11 @@ CASES = {
         "SELECT a.k, b.v FROM a JOIN b ON a.k = b.k WHERE b.v = (SELECT max(v) FROM c)",
         [3],
     ),
+    "IN and NOT IN one row": (
+        "SELECT a.k FROM a JOIN b ON a.k = b.k WHERE a.v IN (SELECT max(v) FROM c) "
+        "AND b.v NOT IN (SELECT min(v) - 1 FROM e WHERE x > 2)",
+        [4],
+    ),
     "a correlated value": (
         "SELECT a.k, c.v FROM a, b, c WHERE a.k = b.k AND b.v = c.v "
         "AND a.v >= (SELECT min(e.v) FROM e WHERE e.k = a.k)",

@@ -27,6 +27,7 @@ REFUSED = {
     "right and full joins around": ["a join that is kept whole beside a side with an outer or as-of join"],
     "semi and anti joins as words": ["SEMI JOIN", "ANTI JOIN"],
     "a value of one row": ["a subquery"],
+    "IN and NOT IN one row": ["aggregate max", "aggregate min"],
     "a correlated value": ["a subquery"],
     "subqueries under OR": ["a subquery"],
     "a subquery in a subquery's place": ["a subquery"],
