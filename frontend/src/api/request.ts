@@ -1,6 +1,7 @@
 /** One way to call the backend: same origin, session cookie, CSRF token, typed refusals. */
 import createClient from "openapi-fetch";
 import type { Problem } from "./documents";
+import { withExactIntegers } from "./exactIntegers";
 import type { paths } from "./schema";
 
 /** The backend said no. `problems` holds the domain's errors with their places, if it sent any. */
@@ -72,6 +73,13 @@ client.use({
   onRequest({ request }) {
     if (request.method !== "GET") request.headers.set("X-CSRFToken", csrfToken());
     return request;
+  },
+  async onResponse({ response }) {
+    if (response.headers.get("Content-Type") !== "application/json") return undefined;
+    const text = await response.clone().text();
+    const exact = withExactIntegers(text);
+    const { status, statusText, headers } = response;
+    return exact === text ? undefined : new Response(exact, { status, statusText, headers });
   },
   onError({ error }) {
     if (isAbort(error)) return undefined;

@@ -7,6 +7,7 @@
  * again until somebody looks; with too many pages open, the snapshot is fetched from time to time. A page
  * that nobody looks at gives its connection back: a browser has six for a whole site.
  */
+import { withExactIntegers } from "../api/exactIntegers";
 import { at, client, explainError, Refusal, refusalFrom } from "../api/request";
 import { EVENT_TYPES, liveEvent, type Snapshot, snapshot } from "./messages";
 import { reduce } from "./reduce";
@@ -124,7 +125,11 @@ export function openFeed(
     for (const type of EVENT_TYPES) {
       connection.addEventListener(type, (message: MessageEvent<string>) => {
         try {
-          state = reduce(state, message.lastEventId, liveEvent.parse(JSON.parse(message.data)));
+          state = reduce(
+            state,
+            message.lastEventId,
+            liveEvent.parse(JSON.parse(withExactIntegers(message.data))),
+          );
         } catch (error) {
           startAgain(`an unreadable live message: ${explainError(error).slice(0, 120)}`);
           return;
