@@ -26,7 +26,11 @@ export function QueryNumbers({ query, topology }: Props): JSX.Element {
     key,
   );
   const costs = useLoaded(
-    () => answered(client.GET("/api/topologies/{name}/costs/", at({ name: topology }))),
+    async () =>
+      // Its topology may have no plan yet.
+      query.status === "deploying"
+        ? null
+        : answered(client.GET("/api/topologies/{name}/costs/", at({ name: topology }))),
     COST_REFRESH_MS,
     key,
   );

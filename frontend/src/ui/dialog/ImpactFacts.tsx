@@ -14,16 +14,31 @@ interface Props {
 export function ImpactFacts({ impact, queriesSay }: Props): JSX.Element {
   const gone = impact.stores.filter((store) => store.released);
   const kept = impact.stores.filter((store) => !store.released);
+  // A term without anything that is said of it is no entry of a list.
+  const none = impact.queries.length === 0 ? <p class="impact">No query {queriesSay[0]}</p> : null;
+  if (none !== null && impact.stores.length === 0) return none;
+  return (
+    <>
+      {none}
+      <Listed impact={impact} gone={gone} kept={kept} queriesSay={queriesSay} />
+    </>
+  );
+}
+
+interface ListedProps extends Props {
+  readonly gone: Impact["stores"];
+  readonly kept: Impact["stores"];
+}
+
+function Listed({ impact, gone, kept, queriesSay }: ListedProps): JSX.Element {
   return (
     <dl class="impact">
-      <dt>
-        {impact.queries.length === 0
-          ? "No query"
-          : impact.queries.length === 1
-            ? "One query"
-            : `${impact.queries.length} queries`}{" "}
-        {queriesSay[impact.queries.length > 1 ? 1 : 0]}
-      </dt>
+      {impact.queries.length > 0 && (
+        <dt>
+          {impact.queries.length === 1 ? "One query" : `${impact.queries.length} queries`}{" "}
+          {queriesSay[impact.queries.length > 1 ? 1 : 0]}
+        </dt>
+      )}
       {impact.queries.map((query) => (
         <dd key={query.id}>
           <a href={`/queries/${query.id}/`}>{query.name}</a> <StatusBadge state={query.status} />{" "}
