@@ -18,6 +18,7 @@ import { ColumnChips } from "./ColumnChips";
 import { DeadLetterList } from "./DeadLetterList";
 import { entryRate, useEntryRates } from "./entryRates";
 import { prefilledIn } from "./prefill";
+import { SendForm } from "./SendForm";
 import { StreamFacts } from "./StreamFacts";
 import { StreamForm } from "./StreamForm";
 import { StreamReaders } from "./StreamReaders";
@@ -139,6 +140,7 @@ function StreamDetail({
 }): JSX.Element {
   const [editing, setEditing] = useState(false);
   const [asking, setAsking] = useState(false);
+  const [sending, setSending] = useState(false);
   const { problem, send } = useRequest();
   const connectors = useLoaded(() => answered(client.GET("/api/connectors/")));
   const source = connectors.value === null ? null : sourceText(stream, connectors.value);
@@ -156,6 +158,11 @@ function StreamDetail({
         <StreamChip stream={stream.name} colour={colour} />
         <span>{stream.description}</span>
         <span class="grow" />
+        {takesTuples && (
+          <Button aria-expanded={sending} onClick={() => setSending(!sending)}>
+            Send tuples
+          </Button>
+        )}
         {stream.can_edit && (
           <Button aria-expanded={editing} onClick={() => setEditing(!editing)}>
             Edit
@@ -182,6 +189,7 @@ function StreamDetail({
         </p>
       )}
       {!stream.can_edit && <p class="muted">{writersOf(stream)}</p>}
+      {sending && <SendForm stream={stream} onSent={sample.reload} />}
       {editing && (
         <StreamForm
           stream={stream}
@@ -220,7 +228,8 @@ function StreamDetail({
           No tuple has arrived.{" "}
           {takesTuples && (
             <>
-              Send one: <code>POST /api/streams/{stream.name}/events/</code>, or XADD to its Redis stream.
+              Send some from here, or from a program: <code>POST /api/streams/{stream.name}/events/</code>, or
+              XADD to its Redis stream.
             </>
           )}
         </p>

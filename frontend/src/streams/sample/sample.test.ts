@@ -59,10 +59,10 @@ describe("a sample", () => {
 
   it.each([
     ["at,gate", "no tuple"],
-    ["at,gate\n1,2,3", "Tuple 1 of the sample has 3 values, the line of names 2."],
-    ['{"a": 1}\n{"a": }', "Line 2 of the sample is no JSON."],
-    ['{"a": {"b": 1}}', "a of the sample holds an object or a list"],
-    ["[1]", "Tuple 1 of the sample is no JSON object."],
+    ["at,gate\n1,2,3", "Tuple 1 has 3 values, the line of names 2."],
+    ['{"a": 1}\n{"a": }', "Line 2 is no JSON."],
+    ['{"a": {"b": 1}}', "a holds an object or a list"],
+    ["[1]", "Tuple 1 is no JSON object."],
     [`a\n${"1\n".repeat(600_000)}`, "longer than 1 MB"],
   ])("says what is wrong with %.20s", (text, problem) => {
     expect(() => readSample(text)).toThrow(problem);

@@ -21,13 +21,18 @@ const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** What a number begins with once it is kept as a text; as JSON writes it, and as it reads it. */
 const [MARK_WRITTEN, MARK] = ["\\u0000number:", "\u0000number:"];
 
-/** The tuples of a text; throws an `Error` for a person if it has none. */
+/** The tuples of a sample; throws an `Error` for a person if it has none. */
 export function readSample(text: string): SampleRows {
-  const trimmed = text.trim();
-  if (trimmed.length > MOST_CHARACTERS)
+  if (text.trim().length > MOST_CHARACTERS)
     throw new Error("The sample is longer than 1 MB: some hundred tuples are enough.");
+  return readRows(text);
+}
+
+/** The tuples of a text; throws an `Error` for a person if it has none. */
+export function readRows(text: string): SampleRows {
+  const trimmed = text.trim();
   const rows = /^[[{]/.test(trimmed) ? readJson(trimmed) : readCsv(trimmed);
-  if (rows.length === 0) throw new Error("The sample has no tuple. CSV begins with a line of column names.");
+  if (rows.length === 0) throw new Error("There is no tuple in it. CSV begins with a line of column names.");
   return { columns: [...new Set(rows.flatMap((row) => [...row.keys()]))], rows };
 }
 
@@ -35,7 +40,7 @@ function readJson(text: string): Map<string, Raw | null>[] {
   const parsed = parsedWhole(text) ?? parsedLines(text);
   return parsed.map((tuple, place) => {
     if (typeof tuple !== "object" || tuple === null || Array.isArray(tuple))
-      throw new Error(`Tuple ${place + 1} of the sample is no JSON object.`);
+      throw new Error(`Tuple ${place + 1} is no JSON object.`);
     return new Map(Object.entries(tuple).map(([name, value]) => [name, rawOf(name, value)]));
   });
 }
@@ -56,7 +61,7 @@ function parsedLines(text: string): unknown[] {
     try {
       return [parseWithNumbers(line)];
     } catch {
-      throw new Error(`Line ${place + 1} of the sample is no JSON.`);
+      throw new Error(`Line ${place + 1} is no JSON.`);
     }
   });
 }
@@ -71,8 +76,7 @@ function parseWithNumbers(text: string): unknown {
 function rawOf(name: string, value: unknown): Raw | null {
   if (value === null) return null;
   if (typeof value === "boolean") return { kind: "boolean", text: String(value) };
-  if (typeof value !== "string")
-    throw new Error(`${name} of the sample holds an object or a list, which no column can.`);
+  if (typeof value !== "string") throw new Error(`${name} holds an object or a list, which no column can.`);
   return value.startsWith(MARK)
     ? { kind: "number", text: value.slice(MARK.length) }
     : { kind: "text", text: value };
@@ -82,9 +86,7 @@ function readCsv(text: string): Map<string, Raw | null>[] {
   const [names = [], ...lines] = csvParseRows(text);
   return lines.map((values, place) => {
     if (values.length !== names.length)
-      throw new Error(
-        `Tuple ${place + 1} of the sample has ${values.length} values, the line of names ${names.length}.`,
-      );
+      throw new Error(`Tuple ${place + 1} has ${values.length} values, the line of names ${names.length}.`);
     return new Map(
       names.map((name, i) => {
         const value = values[i] ?? "";
