@@ -62,6 +62,7 @@ PAGES = {
     "alerts": "/alerts/",
     "tokens": "/tokens/",
     "teams": "/teams/",
+    "accounts": "/accounts/",
     "account": "/account/security/",
 }
 """Name of the picture: address."""

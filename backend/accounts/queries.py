@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, Protocol, TypedDict
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Case, CharField, Exists, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Case, CharField, Exists, OuterRef, QuerySet, Value, When
 
 from backend.accounts.models import Team
 from backend.errors import Forbidden
@@ -87,6 +87,16 @@ def refuse_non_admins(account: User | AnonymousUser, what: str) -> None:
         raise Forbidden("admins-only", f"only admins {what}")
 
 
+def refuse_non_operators(account: User | AnonymousUser, what: str) -> None:
+    """Raises `Forbidden` unless for operators and admins.
+
+    Args:
+        what: that only they do, as in "only operators set quotas".
+    """
+    if not is_operator(account):
+        raise Forbidden("operators-only", f"only operators {what}")
+
+
 def is_service(account: User | AnonymousUser) -> bool:
     """True for an account that is not a person.
 
@@ -99,13 +109,9 @@ def is_operator(account: User | AnonymousUser) -> bool:
     return role_of(account) in ("operator", "admin")
 
 
-def operators() -> QuerySet[User]:
+def operators() -> QuerySet[Person]:
     """The active accounts that are operators, by name."""
-    groups = [name for name, role in GROUPS.items() if role in ("operator", "admin")]
-    found = User.objects.filter(
-        Q(groups__name__in=groups) | Q(is_superuser=True), is_active=True, service_account=None
-    )
-    return found.distinct().order_by("username")
+    return persons().filter(role__in=("operator", "admin"), is_active=True)
 
 
 def may_write(account: User | AnonymousUser) -> bool:

@@ -19,11 +19,11 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 
 from backend.accounts.models import Quota, Team
-from backend.accounts.queries import is_operator, operators
+from backend.accounts.queries import is_operator, operators, refuse_non_operators
 from backend.accounts.recording import about, about_team
 from backend.audit.actions import record
 from backend.audit.changes import changed
-from backend.errors import Conflict, Forbidden
+from backend.errors import Conflict
 
 _NAMED = 3
 """Operators that a refusal names."""
@@ -151,8 +151,7 @@ def give(operator: User, whose: User | Team, limits: Mapping[Resource, int | Non
 
     Raises `Forbidden` unless for operators.
     """
-    if not is_operator(operator):
-        raise Forbidden("operators-only", "only operators and admins set quotas")
+    refuse_non_operators(operator, "set quotas")
     before = given_to(whose)
     after = {**before, **limits}
     if any(limit is not None for limit in after.values()):

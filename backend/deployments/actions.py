@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from backend.accounts.queries import is_operator, refuse_others
+from backend.accounts.queries import refuse_non_operators, refuse_others
 from backend.audit.actions import Subject, record
 from backend.audit.changes import changed
 from backend.bounded.caller import calling
@@ -19,7 +19,7 @@ from backend.catalog.models import Query, QueryVersion
 from backend.deployments.noted import note
 from backend.deployments.placement import topology_of
 from backend.deployments.topology_quota import claim_topology
-from backend.errors import Conflict, Forbidden
+from backend.errors import Conflict
 from backend.limits.query_limits import refuse_too_costly
 from backend.runs import tasks
 from backend.topologies.asked import note_asked
@@ -179,8 +179,7 @@ def restart_topology(account: User, topology: Topology) -> None:
 
 
 def _operators_only(account: User, topology: Topology) -> None:
-    if not is_operator(account):
-        raise Forbidden("operators-only", f"only operators start, stop and plan {topology}")
+    refuse_non_operators(account, f"start, stop and plan {topology}")
 
 
 def _refuse_empty(topology: Topology) -> None:

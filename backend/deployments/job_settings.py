@@ -6,11 +6,11 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from backend.accounts.queries import is_operator
+from backend.accounts.queries import refuse_non_operators
 from backend.alerts import webhooks
 from backend.audit.changes import changed
 from backend.deployments.noted import note
-from backend.errors import Conflict, Forbidden
+from backend.errors import Conflict
 from backend.topologies.job_settings import SERVERS, JobSettings
 from backend.topologies.models import Topology
 from jobs.protocol.webhooks import NotAllowed
@@ -31,8 +31,7 @@ def set_job(account: User, topology: Topology, wanted: JobSettings) -> None:
         Forbidden: the account is no operator.
         Conflict: results are to go to servers that this deployment does not name, or may not post to.
     """
-    if not is_operator(account):
-        raise Forbidden("operators-only", f"only operators set how the job of {topology} works")
+    refuse_non_operators(account, f"set how the job of {topology} works")
     document = wanted.document()
     for setting, server in SERVERS.items():
         if document[setting] and server not in settings.MILLRACE_RESULT_SERVERS:

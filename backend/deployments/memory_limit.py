@@ -5,10 +5,9 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from backend.accounts.queries import is_operator
+from backend.accounts.queries import refuse_non_operators
 from backend.audit.changes import changed
 from backend.deployments.noted import note
-from backend.errors import Forbidden
 from backend.topologies.models import Topology
 from optimizer.algebra.errors import InputError, Place
 
@@ -34,8 +33,7 @@ def set_memory_limit(account: User, topology: Topology, limit_bytes: int | None)
         Forbidden: the account is no operator.
         InputError: the limit is too small for a job to start with, or larger than any memory.
     """
-    if not is_operator(account):
-        raise Forbidden("operators-only", f"only operators limit the memory of {topology}")
+    refuse_non_operators(account, f"limit the memory of {topology}")
     if limit_bytes is not None and not SMALLEST_BYTES <= limit_bytes <= LARGEST_BYTES:
         raise InputError(
             "bad-memory-limit",

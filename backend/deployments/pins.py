@@ -5,12 +5,11 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from backend.accounts.queries import is_operator
+from backend.accounts.queries import refuse_non_operators
 from backend.audit.actions import Subject, record
 from backend.audit.changes import changed
 from backend.catalog.models import Query
 from backend.deployments import actions
-from backend.errors import Forbidden
 from backend.topologies.models import QueryPin, TopologyQuery
 
 
@@ -20,8 +19,7 @@ def pin_query(account: User, query: Query, topology: str | None) -> None:
     A query that another topology answers moves: its results there end, and the new topology's are
     complete once its stores hold the streams' windows.
     """
-    if not is_operator(account):
-        raise Forbidden("operators-only", f"only operators say which topology answers {query.name}")
+    refuse_non_operators(account, f"say which topology answers {query.name}")
     with transaction.atomic():
         present = TopologyQuery.objects.filter(query=query).select_related("topology", "version").first()
         before = QueryPin.objects.filter(query=query).values_list("topology", flat=True).first()

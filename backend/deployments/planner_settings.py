@@ -5,11 +5,10 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from backend.accounts.queries import is_operator
+from backend.accounts.queries import refuse_non_operators
 from backend.audit.changes import changed
 from backend.deployments import actions
 from backend.deployments.noted import note
-from backend.errors import Forbidden
 from backend.topologies.models import Topology
 from optimizer.planner.settings import PlannerSettings
 
@@ -27,8 +26,7 @@ def set_planner(account: User, topology: Topology, wanted: PlannerSettings) -> N
 
     Raises `Forbidden`: the account is no operator.
     """
-    if not is_operator(account):
-        raise Forbidden("operators-only", f"only operators set how {topology} is planned")
+    refuse_non_operators(account, f"set how {topology} is planned")
     said = wanted.changes(topology.planner_settings)
     if not said:
         return

@@ -9,11 +9,11 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from backend.accounts.queries import is_operator
+from backend.accounts.queries import refuse_non_operators
 from backend.audit.changes import changed
 from backend.deployments import actions
 from backend.deployments.noted import note
-from backend.errors import Conflict, Forbidden
+from backend.errors import Conflict
 from backend.streams.models import Stream
 from backend.topologies.models import Topology
 from optimizer.adaptation import tasks_by_stream
@@ -62,8 +62,7 @@ def set_tasks(account: User, topology: Topology, wanted: Mapping[str, int | None
         Forbidden: the account is no operator.
         Conflict: the topology does not read one of the streams, or has no queries.
     """
-    if not is_operator(account):
-        raise Forbidden("operators-only", f"only operators scale {topology}")
+    refuse_non_operators(account, f"scale {topology}")
     present = {one.stream: one.fixed for one in tasks_of(topology)}
     unknown = sorted(set(wanted) - set(present))
     if unknown:

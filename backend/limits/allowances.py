@@ -5,11 +5,10 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from backend.accounts.queries import is_operator
+from backend.accounts.queries import refuse_non_operators
 from backend.audit.actions import Subject, record
 from backend.audit.changes import changed
 from backend.catalog.models import Query
-from backend.errors import Forbidden
 from backend.topologies.models import QueryAllowance, TopologyQuery
 
 
@@ -23,8 +22,7 @@ def allow_query(account: User, query: Query, allowed: bool) -> None:
 
     What a step may make in one batch stays bounded: that protects the memory of all.
     """
-    if not is_operator(account):
-        raise Forbidden("operators-only", f"only operators say that {query.name} may cost more")
+    refuse_non_operators(account, f"say that {query.name} may cost more")
     with transaction.atomic():
         before = is_allowed(query)
         if allowed:

@@ -10,9 +10,8 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from backend.accounts.models import Team
-from backend.accounts.queries import Role, is_operator, persons
+from backend.accounts.queries import Role, persons
 from backend.accounts.reading import teams_known
-from backend.errors import Forbidden
 from backend.second_factor.queries import factors_of
 
 if TYPE_CHECKING:
@@ -49,12 +48,6 @@ class Page:
     """By name."""
     next: str | None
     """Behind which name the next page begins; None at the end."""
-
-
-def refuse_non_operators(account: User) -> None:
-    """Raise `Forbidden` unless for operators, who set quotas, and admins."""
-    if not is_operator(account):
-        raise Forbidden("operators-only", "only operators and admins read what is said of accounts")
 
 
 def page(reader: User, wanted: Wanted, after: str, limit: int) -> Page:

@@ -101,9 +101,9 @@ def end(shell: subprocess.Popen[bytes], folder: Path) -> None:
 
 
 def assert_prints(heading: str, printed: str) -> None:
-    """`...` stands for anything; psql pads its lines, and ends with an empty one."""
+    """`...` stands for any lines, or none; psql pads its lines, and ends with an empty one."""
     (expected,) = blocks(heading, "text")
-    pattern = re.escape(expected.strip()).replace(re.escape("..."), ".*")
+    pattern = re.escape(expected.strip()).replace(re.escape("\n..."), "(\n.*)?")
     lines = (line.rstrip() for line in printed.splitlines())
     assert re.fullmatch(pattern, "\n".join(lines).strip(), re.DOTALL), printed
 

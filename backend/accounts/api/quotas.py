@@ -10,11 +10,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from backend.accounts.models import Team
-from backend.accounts.queries import is_operator
+from backend.accounts.queries import refuse_non_operators
 from backend.accounts.quotas import Resource, give, given_to
 from backend.accounts.reading import Reads, teams_seen
 from backend.accounts.requests import AccountRequest
-from backend.errors import Forbidden
 from backend.http.documents import Document, checked
 
 _MOST = 2**31 - 1
@@ -72,8 +71,7 @@ class TeamQuota(APIView):
 
 
 def _account(operator: User, pk: int) -> User:
-    if not is_operator(operator):
-        raise Forbidden("operators-only", "only operators and admins read and set quotas")
+    refuse_non_operators(operator, "read quotas")
     return get_object_or_404(User, pk=pk)
 
 

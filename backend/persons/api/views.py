@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from backend.accounts.queries import persons, refuse_non_admins
+from backend.accounts.queries import persons, refuse_non_admins, refuse_non_operators
 from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
 from backend.http.documents import checked
@@ -52,7 +52,7 @@ class PersonList(APIView):
         operation_id="persons_list", parameters=[PersonFilterSerializer], responses=PersonPageSerializer
     )
     def get(self, request: AccountRequest) -> Response:
-        queries.refuse_non_operators(request.user)
+        refuse_non_operators(request.user, "read what is said of accounts")
         form = checked(PersonFilterSerializer(data=request.query_params))
         asked = form.validated_data
         return Response(

@@ -26,8 +26,8 @@ export function PersonDetail({ person, isAdmin, onChange }: Props): JSX.Element 
       {isAdmin && <Access person={person} onChange={onChange} />}
       <h3>Quotas</h3>
       <p class="muted small">
-        How much {person.username} may have; without a number as much as others of its teams. Operators and
-        admins have none.
+        How much {person.username} may have; without a number what its teams say, or else what holds
+        everywhere. Operators and admins may have as much as they want.
       </p>
       <Quotas
         whose={person.username}

@@ -1,7 +1,7 @@
 /** JSON's integers beyond what JavaScript's numbers hold, kept as texts so that no digit is lost. Pure. */
 
 /** JSON's texts, which are left alone, and its numbers. */
-const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+export const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** As many digits as the least of them has. */
 const LONG = /\d{16}/;
 

@@ -2,7 +2,7 @@
 import type { StreamDocument } from "../api/documents";
 import { type Raw, readRows } from "./sample/sampleRows";
 
-/** What Redis keeps of a stream that nothing reads yet is bounded: programs send more. */
+/** A page holds them as text; a program sends more. */
 export const MOST_TUPLES = 50_000;
 const PART_TUPLES = 2_000;
 const PART_CHARACTERS = 1_000_000;

@@ -1,5 +1,6 @@
 /** Sample tuples as pasted: JSON, JSON lines, or CSV with a line of names. Pure. */
 import { csvParseRows } from "d3";
+import { TEXT_OR_NUMBER } from "../../api/exactIntegers";
 
 /** A value as it was written: `10.0` and `10` are the same number, and say different things of their type. */
 export interface Raw {
@@ -16,8 +17,6 @@ export interface SampleRows {
 }
 
 const MOST_CHARACTERS = 1_000_000;
-/** JSON's texts, which are left alone, and its numbers. */
-const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** What a number begins with once it is kept as a text; as JSON writes it, and as it reads it. */
 const [MARK_WRITTEN, MARK] = ["\\u0000number:", "\u0000number:"];
 
