@@ -41,7 +41,7 @@ def to_duckdb(
     """SQL for DuckDB that gives the query's results over relations named like streams.
 
     The branches of outer, semi and anti joins are selected one by one; `beside` and `also` must then be
-    about none of the inputs.
+    about inputs that each of them has. Of a query with groups `beside` is about `GROUP`.
 
     A window is the pairwise condition that no tuple of the combination is more than it
     behind another (DESIGN section 1): for a over 1 s and b unbounded,
@@ -70,8 +70,9 @@ def to_duckdb(
     """
     catalog = catalog.beside([query])
     if query.grouping is not None:
-        combinations = _combinations(query, catalog, beside, also, around)
-        return f"{_derived(query, catalog, around)}{_groups(query, query.grouping, combinations, around)}"
+        combinations = _combinations(query, catalog, (), also, around)
+        groups = _groups(query, query.grouping, combinations, around, beside)
+        return f"{_derived(query, catalog, around)}{groups}"
     return f"{_derived(query, catalog, around)}{_combinations(query, catalog, beside, also, around)}"
 
 
@@ -115,6 +116,7 @@ def _groups(
     grouping: Grouping,
     combinations: str,
     around: Callable[[Call, str], str] | None,
+    beside: Sequence[str] = (),
     last: str = "",
 ) -> str:
     """SQL for the groups of combinations, which are given as SQL."""
@@ -132,7 +134,8 @@ def _groups(
     kept = [*keys, *(f"{_aggregate(one, names)} AS {quote(one.name)}" for one in grouping.aggregates)]
     positions = ", ".join(str(number) for number in range(1, len(keys) + 1))
     groups = f"SELECT {', '.join(kept)} FROM ({combinations})" + (f" GROUP BY {positions}" if keys else "")
-    outputs = ", ".join(f"{to_duckdb_sql(o.expression, around)} AS {quote(o.name)}" for o in query.outputs)
+    columns = (f"{to_duckdb_sql(o.expression, around)} AS {quote(o.name)}" for o in query.outputs)
+    outputs = ", ".join([*columns, *beside])
     where = [f"({to_duckdb_sql(condition, around)})" for condition in grouping.conditions]
     asked = f"\nWHERE {' AND '.join(where)}" if where else ""
     return f"SELECT {outputs}\nFROM ({groups}) AS {quote(GROUP)}{asked}{_first(grouping, around)}{last}"
@@ -235,29 +238,25 @@ def newest_first(
         first = "" if bucket is None else f"ORDER BY {quote(GROUP)}.{quote(bucket.key)} DESC "
         newest = f"\n{first}LIMIT {limit}"
         combinations = _combinations(query, catalog, (), (), around)
-        return _groups(query, query.grouping, combinations, around, newest)
+        return _groups(query, query.grouping, combinations, around, last=newest)
     if query.branches:
-        parts = [
-            replace(query, branches=(branch,), inputs=branch.inputs, predicates=(), outputs=branch.outputs)
-            for branch in query.branches
-        ]
         selects = [
-            f"({to_duckdb(part, catalog, (f'{_newest(part, catalog)} AS {_NEWEST}',), (), around)})"
-            for part in parts
+            f"({to_duckdb(part, catalog, (f'{_newest(branch.inputs, catalog)} AS {_NEWEST}',), (), around)})"
+            for branch in query.branches
+            for part in [replace(query, branches=(branch,))]
         ]
         names = ", ".join(quote(output.name) for output in query.outputs)
         together = "\nUNION ALL\n".join(selects)
         return f"SELECT {names} FROM (\n{together}\n) ORDER BY {_NEWEST} DESC LIMIT {limit}"
-    return (
-        f"{to_duckdb(query, catalog, around=around)}\nORDER BY {_newest(query, catalog)} DESC LIMIT {limit}"
-    )
+    newest = _newest(query.inputs, catalog)
+    return f"{to_duckdb(query, catalog, around=around)}\nORDER BY {newest} DESC LIMIT {limit}"
 
 
 _NEWEST = '"@newest"'
 
 
-def _newest(query: Query, catalog: Catalog) -> str:
-    moments = [_moment(item, catalog) for item in query.inputs]
+def _newest(inputs: Sequence[Input], catalog: Catalog) -> str:
+    moments = [_moment(item, catalog) for item in inputs]
     return moments[0] if len(moments) == 1 else f"greatest({', '.join(moments)})"
 
 

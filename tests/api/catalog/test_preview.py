@@ -45,6 +45,15 @@ def test_an_outer_join_over_what_is_retained(as_outsider: Client, post: Post, fi
     assert rows == [("", 0.0), ("A", 20.0), ("B", 0.0), ("C", 0.0)]
 
 
+def test_the_newest_partner_of_each_newest_first(as_outsider: Client, post: Post, filled: None) -> None:
+    sql = """SELECT d.flight, d.at, w.wind FROM departures AS d
+        ASOF LEFT JOIN weather [RANGE 1 HOUR] AS w ON d.origin = w.origin AND d.at >= w.at"""
+    answer = post(as_outsider, "/api/sql/preview/", {"sql": sql, "limit": 3}).json()
+    rows = [(row["flight"], row["wind"]) for row in answer["rows"]]
+    assert (rows[0], sorted(rows[1:], key=repr)) == (("C", 20.0), [("B", 20.0), (None, 30.0)])
+    assert answer["more"], "of A"
+
+
 def test_groups_without_an_end_are_a_table(as_outsider: Client, post: Post, filled: None) -> None:
     def rows(sql: str) -> list[dict[str, object]]:
         found: list[dict[str, object]] = post(as_outsider, "/api/sql/preview/", {"sql": sql}).json()["rows"]
