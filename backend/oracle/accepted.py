@@ -29,7 +29,6 @@ class Accepted:
 def accepted(
     stream: Stream,
     stretch: Stretch,
-    batches: Sequence[int],
     most: int,
     may_hold: Callable[[object], bool] | None = None,
 ) -> Accepted:
@@ -42,7 +41,6 @@ def accepted(
     Args:
         stream: whose tuples they are.
         stretch: where they lie.
-        batches: the number of each interval's batch.
         most: tuples that are read at most, about.
         may_hold: says of an event's JSON whether it may be wanted; None if all are.
     Raises:
@@ -66,7 +64,7 @@ def accepted(
         raise CannotCheck(f"{aside:,} tuples of {stream.name} in its windows were set aside")
     times = found.table.column(stream.event_time).cast(pa.int64()).to_numpy()
     late = late_rows(times, found.interval, [part.late for part in stretch.parts])
-    table = found.table.append_column(BATCH, pa.array(np.array(batches, np.int64)[found.interval]))
+    table = found.table.append_column(BATCH, pa.array(np.array(stretch.batches, np.int64)[found.interval]))
     table = table.append_column(LATE, pa.array(late))
     if stream.late == "drop":
         table, times = table.filter(pa.array(~late)), times[~late]

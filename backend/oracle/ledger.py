@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -19,6 +21,8 @@ class Batch(BaseModel, frozen=True, extra="ignore"):
     plan_id: str
     streams: dict[str, StreamMetrics]
     queries: dict[str, QueryMetrics]
+    watermark: datetime | Literal["untold"] | None = "untold"
+    """The topology's, under which the batch ran; jobs of older releases do not tell it."""
 
 
 class Ledger:

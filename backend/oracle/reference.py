@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 
 import duckdb
 import numpy as np
@@ -14,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from backend.catalog.sandbox import TooLarge, TooLong, sandbox
-from backend.oracle.accepted import BATCH, LATE, accepted
+from backend.oracle.accepted import BATCH, accepted
 from backend.oracle.comparison import Expected, Row, as_published
+from backend.oracle.due import Marks, marks_of, results_text, waits_us
 from backend.oracle.ledger import Ledger
 from backend.oracle.sampling.keys import Keys
 from backend.oracle.sampling.sample import Sample, Sampling, mark_of
@@ -33,7 +35,6 @@ from optimizer.algebra.render import quote
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
-from optimizer.sql import null_where_it_errs, to_duckdb
 
 DUCKDB_SECONDS = 5.0
 """Of DuckDB's work; then the check compares nothing."""
@@ -41,11 +42,8 @@ DUCKDB_MEMORY = "256MB"
 MOST_RESULTS = 100_000
 """Of DuckDB that are taken into this process."""
 _PAGE_ENTRIES = 10_000
-_BATCH, _NEWEST, _LATE = quote(BATCH), quote("millrace newest"), quote(LATE)
-_EARLIER = -1
-"""The batch of everything that arrived before the span."""
-_ResultRow = tuple[*tuple[object, ...], int, int, bool]
-"""The query's outputs, then BATCH, the newest event time and LATE."""
+_ResultRow = tuple[*tuple[object, ...], int | None, int, bool, int | None]
+"""The query's outputs, then what `results_text` has behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +54,7 @@ class Reference:
     event_from: datetime | None
     """The oldest event time that arrived in the span; None if nothing did."""
     event_to: datetime | None
+    """The newest, or that of the watermark where results wait for it: all results up to it are there."""
     sampled: Sampled | None = None
     """None if these are all results."""
 
@@ -83,10 +82,10 @@ def refuse(query: Query) -> None:
             "rows of groups without an end follow from all that came since they are there, of which only the "
             "newest part is kept: the tests compare them with DuckDB, and `millrace test` does"
         )
-    if query.branches or query.derived:
-        raise CannotCheck(
-            "its results wait for what is absent, so they come in other batches than their tuples"
-        )
+    if query.grouping is not None and query.grouping.bucket is not None and query.grouping.bucket.gap_us:
+        raise CannotCheck("a session may be of any length, so no part of its streams says when it began")
+    if query.derived:
+        raise CannotCheck("it reads results of a query that waits, which come in batches of their own")
 
 
 def reference(query: Query, catalog: Catalog, ledger: Ledger, span: Span) -> Reference:
@@ -97,23 +96,19 @@ def reference(query: Query, catalog: Catalog, ledger: Ledger, span: Span) -> Ref
         CannotCheck: they cannot be known.
     """
     names = sorted({source.stream for source in query.inputs})
-    own = {
-        name: accepted(catalog[name], own_stretch(ledger, span, name), span.numbers, MOST_TUPLES)
-        for name in names
-    }
+    own = {name: accepted(catalog[name], own_stretch(ledger, span, name), MOST_TUPLES) for name in names}
     read = sum(taken.read for taken in own.values())
     times = np.concatenate([taken.times_us for taken in own.values()])
-    if not len(times):
+    reach = reach_of(query, catalog, ledger, span, times)
+    if reach is None:
         return Reference(_nothing(span), read, None, None)
-    needed = needed_from(query, catalog, int(times.min()))
     tables: dict[str, pa.Table] = {}
     for name, taken in own.items():
-        stretch = stretch_before(ledger, span, name, needed[name])
-        before = accepted(catalog[name], stretch, (_EARLIER,) * len(stretch.parts), MOST_TUPLES)
+        before = accepted(catalog[name], stretch_before(ledger, span, name, reach.needed[name]), MOST_TUPLES)
         tables[name] = pa.concat_tables([before.table, taken.table])
         read += before.read
-    by_batch = _results(query, catalog, tables, span)
-    return Reference(by_batch, read, moment_of(int(times.min())), moment_of(int(times.max())))
+    by_batch = expected_of(query, catalog, tables, span, reach.marks)
+    return Reference(by_batch, read, reach.event_from, reach.event_to)
 
 
 def sampled_reference(sampling: Sampling, sample: Sample, span: Span) -> Reference:
@@ -133,7 +128,7 @@ def sampled_reference(sampling: Sampling, sample: Sample, span: Span) -> Referen
             f"batch {sample.began:,}"
         )
     times = [_own_times(catalog[name], part.table, span) for name, part in sample.parts.items()]
-    ours = np.concatenate(times)
+    reach = reach_of(query, catalog, sampling.ledger, span, np.concatenate(times))
     sampled = Sampled(keys, sample.halvings)
     tuples = sum(part.table.num_rows for part in sample.parts.values())
     if not tuples and sample.halvings:
@@ -141,11 +136,10 @@ def sampled_reference(sampling: Sampling, sample: Sample, span: Span) -> Referen
             "its windows are too large to be read at once, and none of the few keys that have all their "
             f"tuples is in the sample of 1 in {1 / sampled.share:,.0f}"
         )
-    if not len(ours):
+    if reach is None:
         return Reference(_nothing(span), tuples, None, None, sampled)
-    needed = needed_from(query, catalog, int(ours.min()))
     for name, part in sample.parts.items():
-        since, oldest = part.complete_from_us, needed[name]
+        since, oldest = part.complete_from_us, reach.needed[name]
         if since is not None and (oldest is None or oldest < since):
             back = "its beginning" if oldest is None else f"{moment_of(oldest):%Y-%m-%d %H:%M:%S}"
             raise CannotCheck(
@@ -153,13 +147,52 @@ def sampled_reference(sampling: Sampling, sample: Sample, span: Span) -> Referen
                 f"is newer than {moment_of(since):%Y-%m-%d %H:%M:%S} of {name}; they reach back to {back}"
             )
     tables = {name: sampling.marked(name, sample) for name in sample.parts}
-    conditions = [
-        f"{quote(alias)}.{quote(mark_of(column))}"
+    conditions = {
+        alias: [f"{quote(alias)}.{quote(mark_of(column))}" for column, _ in columns]
         for alias, columns in keys.by_alias.items()
-        for column, _ in columns
-    ]
-    by_batch = _results(query, catalog, tables, span, conditions)
-    return Reference(by_batch, tuples, moment_of(int(ours.min())), moment_of(int(ours.max())), sampled)
+    }
+    by_batch = expected_of(query, catalog, tables, span, reach.marks, conditions, sampled.holds)
+    return Reference(by_batch, tuples, reach.event_from, reach.event_to, sampled)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Of a span's results, the event times that they are made of."""
+
+    needed: dict[str, int | None]
+    """By stream the oldest, microseconds; None for any."""
+    marks: Marks | None
+    """By which what waits is due; None where nothing does."""
+    event_from: datetime | None
+    event_to: datetime | None
+
+
+def reach_of(
+    query: Query, catalog: Catalog, ledger: Ledger, span: Span, times_us: npt.NDArray[np.int64]
+) -> Reach | None:
+    """How far a span's results reach back; None if there cannot be any.
+
+    Args:
+        times_us: of what arrived in the span.
+    Raises:
+        CannotCheck: results wait for watermarks that are not known.
+    """
+    came = (int(times_us.min()), int(times_us.max())) if len(times_us) else None
+    event_from = None if came is None else moment_of(came[0])
+    wait_us = waits_us(query, catalog)
+    if wait_us is None:
+        if came is None:
+            return None
+        return Reach(needed_from(query, catalog, came[0]), None, event_from, moment_of(came[1]))
+    marks = marks_of(ledger, span)
+    event_to = None if marks.last_us is None else moment_of(marks.last_us)
+    if marks.before_us is None:
+        # All that has come waits.
+        return Reach({item.stream: None for item in query.inputs}, marks, event_from, event_to)
+    least = marks.before_us - wait_us
+    if came is not None:
+        least = min(least, came[0])
+    return Reach(needed_from(query, catalog, least), marks, event_from, event_to)
 
 
 def _own_times(stream: Stream, table: pa.Table, span: Span) -> npt.NDArray[np.int64]:
@@ -171,23 +204,16 @@ def _nothing(span: Span) -> dict[int, Expected]:
     return {batch: Expected(Counter(), Counter()) for batch in span.numbers}
 
 
-def _results(
-    query: Query, catalog: Catalog, tables: Mapping[str, pa.Table], span: Span, also: Sequence[str] = ()
+def expected_of(
+    query: Query,
+    catalog: Catalog,
+    tables: Mapping[str, pa.Table],
+    span: Span,
+    marks: Marks | None,
+    also: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    holds: Callable[[Row], bool] = lambda row: True,
 ) -> dict[int, Expected]:
-    aliases = [quote(source.alias) for source in query.inputs]
-    moments = [
-        f"epoch_us({quote(source.alias)}.{quote(catalog[source.stream].event_time)})"
-        for source in query.inputs
-    ]
-    batch = _greatest([f"{alias}.{_BATCH}" for alias in aliases])
-    late = " OR ".join(f"{alias}.{_LATE}" for alias in aliases)
-    text = to_duckdb(
-        query,
-        catalog,
-        (f"{batch} AS {_BATCH}", f"{_greatest(moments)} AS {_NEWEST}", f"({late}) AS {_LATE}"),
-        (f"{batch} >= {span.numbers[0]}", *also),
-        null_where_it_errs,
-    )
+    text = results_text(query, catalog, marks, span.numbers[0], also)
     since = {
         batch.batch: None if part.missing_before is None else microseconds(part.missing_before)
         for batch in span.batches
@@ -198,8 +224,11 @@ def _results(
     possible: dict[int, Counter[Row]] = {number: Counter() for number in span.numbers}
     try:
         with sandbox(tables, catalog.functions, DUCKDB_SECONDS, DUCKDB_MEMORY) as connection:
-            for *values, number, newest, is_late in _rows(connection, text):
+            for *values, arrived, newest, is_late, deadline in _rows(connection, text):
+                number = arrived if marks is None or deadline is None else marks.batch_of(deadline, arrived)
                 row = as_published(values, types)
+                if number is None or not holds(row):
+                    continue
                 possible[number][row] += 1
                 begin = since[number]
                 if not is_late and (begin is None or newest >= begin):
@@ -219,7 +248,3 @@ def _rows(connection: duckdb.DuckDBPyConnection, text: str) -> list[_ResultRow]:
         if len(rows) > MOST_RESULTS:
             raise CannotCheck(f"more than {MOST_RESULTS:,} results belong to its newest batch")
     return rows
-
-
-def _greatest(terms: Sequence[str]) -> str:
-    return terms[0] if len(terms) == 1 else f"greatest({', '.join(terms)})"

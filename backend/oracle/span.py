@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from backend.oracle.ledger import Batch, Ledger
 from jobs.protocol import StreamMetrics
 from optimizer.logical.catalog import Catalog
+from optimizer.logical.deadlines import needed_windows
 from optimizer.logical.query import Query
-from optimizer.logical.retention import with_retentions
 from optimizer.logical.window import union
 
 MOST_BATCHES = 64
@@ -48,6 +48,8 @@ class Stretch:
     """The last entry of each."""
     parts: tuple[StreamMetrics, ...]
     """What the job said of each."""
+    batches: tuple[int, ...]
+    """The batch that read each."""
 
     @property
     def read(self) -> int:
@@ -145,8 +147,7 @@ def own_stretch(ledger: Ledger, span: Span, stream: str) -> Stretch:
     """What arrived of a stream in the span, batch by batch."""
     after = position_before(ledger, span.age, stream)
     assert after is not None  # `choose_span` takes no other batches
-    parts = tuple(batch.streams[stream] for batch in span.batches)
-    return Stretch(after, tuple(_position(part, stream) for part in parts), parts)
+    return stretch_of(after, span.batches, stream)
 
 
 def stretch_before(ledger: Ledger, span: Span, stream: str, oldest_us: int | None) -> Stretch:
@@ -157,34 +158,35 @@ def stretch_before(ledger: Ledger, span: Span, stream: str, oldest_us: int | Non
     Raises:
         CannotCheck: it reaches further back than what is recorded, or is too much.
     """
-    parts: list[StreamMetrics] = []
+    batches: list[Batch] = []
     read = 0
     for age in range(span.age + 1, span.age + 1 + MOST_BATCHES_BACK):
         batch = ledger.get(age)
         if batch is None:
             if not ledger.begins_with(age - 1):
                 break
-            return stretch_of(BEGINNING, parts[::-1], stream)
+            return stretch_of(BEGINNING, batches[::-1], stream)
         part = batch.streams.get(stream)
         if part is None:
             continue
         reached = part.max_event_time
         if reached is None or (oldest_us is not None and microseconds(reached) < oldest_us):
-            return stretch_of(_position(part, stream), parts[::-1], stream)
-        parts.append(part)
+            return stretch_of(_position(part, stream), batches[::-1], stream)
+        batches.append(batch)
         read += part.read
         if read > MOST_TUPLES:
             raise BeyondReach(f"its windows hold more than {MOST_TUPLES:,} tuples of {stream}")
     raise BeyondReach(f"its windows reach further back in {stream} than the batches that are recorded")
 
 
-def stretch_of(after: str, parts: Sequence[StreamMetrics], stream: str) -> Stretch:
-    """A stream's intervals, oldest first.
+def stretch_of(after: str, batches: Sequence[Batch], stream: str) -> Stretch:
+    """A stream's intervals in batches that read it, oldest first.
 
     Raises `CannotCheck` if it is not kept in Redis.
     """
-    parts = tuple(parts)
-    return Stretch(after, tuple(_position(part, stream) for part in parts), parts)
+    parts = tuple(batch.streams[stream] for batch in batches)
+    bounds = tuple(_position(part, stream) for part in parts)
+    return Stretch(after, bounds, parts, tuple(batch.batch for batch in batches))
 
 
 def _position(part: StreamMetrics, stream: str) -> str:
@@ -194,11 +196,14 @@ def _position(part: StreamMetrics, stream: str) -> str:
 
 
 def needed_from(query: Query, catalog: Catalog, least_us: int) -> dict[str, int | None]:
-    """The oldest event times that tuples from `least_us` on may meet; None for any."""
-    needed = with_retentions(query, catalog)
+    """By stream the oldest event time in combinations, microseconds; None for any.
+
+    The newest of each combination is not older than `least_us`.
+    """
+    needed = needed_windows(query, catalog)
     found: dict[str, int | None] = {}
     for name in {source.stream for source in query.inputs}:
-        reach_us = union(source.window for source in needed.inputs if source.stream == name).reach_us
+        reach_us = union(source.window for source in needed if source.stream == name).reach_us
         # A window of a million years reaches back to everything.
         found[name] = None if reach_us is None or least_us - reach_us < _FIRST_US else least_us - reach_us
     return found

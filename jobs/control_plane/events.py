@@ -74,6 +74,7 @@ def batch_completed(
         latency_ms_p50=None if together is None else together.p50,
         latency_ms_p99=None if together is None else together.p99,
         resident_bytes=gathered.resident_bytes if limited else None,
+        watermark=None if manifest.watermark_us is None else moment(manifest.watermark_us),
     )
 
 

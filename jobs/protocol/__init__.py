@@ -282,6 +282,10 @@ class BatchCompleted(Event):
     counts."""
     shapes: dict[str, list[int]] = {}
     """Rows of each grid of stores that have another shape than in the plan, by store."""
+    watermark: Annotated[datetime | None, Metric("UTC", "The topology's watermark, under which it ran.")] = (
+        None
+    )
+    """None before every stream that counts has one."""
 
 
 class PlanSwitched(Event):

@@ -46,6 +46,7 @@ class ToldJob:
         missing_before: datetime | None = None,
         told: int | None = None,
         stores: Mapping[str, int] | None = None,
+        watermark: datetime | None = None,
     ) -> int:
         """Read these tuples, publish these results, and say so; returns the batch's number.
 
@@ -53,6 +54,7 @@ class ToldJob:
             late: of the tuples, how many were too late, by stream.
             told: how many results the event tells of, if not those that are published.
             stores: how many tuples each holds.
+            watermark: the topology's.
         """
         self._batch += 1
         late = late or {}
@@ -88,6 +90,7 @@ class ToldJob:
             },
             stores={store: _holding(tuples) for store, tuples in (stores or {}).items()},
             edges={},
+            watermark=watermark,
             queries={
                 self._query: QueryMetrics(
                     results=len(results) if told is None else told,

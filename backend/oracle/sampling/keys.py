@@ -11,27 +11,30 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from backend.oracle.comparison import Row, as_published
-from optimizer.algebra.expression import Call, Column
+from optimizer.algebra.expression import Call, Column, Expression
 from optimizer.algebra.types import ColumnType
-from optimizer.logical.query import Query
+from optimizer.logical.query import Branch, Query
 
 _WHOLE = (ColumnType.INT, ColumnType.BIGINT)
 _PLAIN = (*_WHOLE, ColumnType.STRING)
 """Whose JSON is their value, so that a tuple is told before it is decoded."""
 _HASH_BITS = 64
+Named: TypeAlias = tuple[str, str]
+"""An alias and the name of a column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
     """Columns that are equal in every result; it shows one."""
 
-    columns: frozenset[tuple[str, str]]
-    """Aliases and names; at most one of an alias is used."""
+    columns: frozenset[Named]
+    """At most one of an alias is used."""
     output: int
     """The place of the output that shows it."""
     type: ColumnType
@@ -98,22 +101,91 @@ def _aliases(key: Key) -> set[str]:
 
 
 def _shown_keys(query: Query) -> list[Key]:
-    """The columns that outputs show, each with those that equality makes the same."""
-    same: dict[tuple[str, str], frozenset[tuple[str, str]]] = {}
-    for predicate in query.predicates:
+    """The columns that outputs show, each with those that equality makes the same.
+
+    Of a query with branches, those that are so in each of them.
+    """
+    if query.grouping is not None and query.grouping.limit is not None:
+        return []  # Which of a bucket's groups are the first depends on all of them.
+    parts = _parts(query)
+    found: dict[frozenset[Named], Key] = {}
+    for place in range(len(query.outputs)):
+        columns = [part.shown[place] for part in parts]
+        kinds = [column.type for column in columns if isinstance(column, Column)]
+        if len(kinds) == len(columns) and all(_alike(kinds[0], kind) for kind in kinds):
+            same = _same_in_all(parts, place)
+            found.setdefault(same, Key(same, place, kinds[0]))
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of a query's results: what is true of each, and what it shows."""
+
+    own: frozenset[str]
+    """The aliases of its combinations."""
+    aliases: frozenset[str]
+    """These, and those of what is absent beside them."""
+    predicates: tuple[Expression, ...]
+    absences: tuple[tuple[Expression, ...], ...]
+    """What each would be joined by."""
+    shown: tuple[Expression | None, ...]
+    """By output; None for what is of no single combination, or of an absent side."""
+
+    def same_as(self, place: int) -> frozenset[Named]:
+        """The columns that have an output's value in each result and its partners."""
+        column = self.shown[place]
+        assert isinstance(column, Column)
+        named = (column.input, column.name)
+        found = _equal(self.predicates, named)
+        # What a partner has in common with two columns does not make these equal.
+        others = (_equal((*self.predicates, *joined), named) for joined in self.absences)
+        return found.union(*(frozenset(one for one in other if one[0] not in self.own) for other in others))
+
+
+def _parts(query: Query) -> list[_Part]:
+    if not query.branches:
+        own = frozenset(item.alias for item in query.inputs)
+        return [_Part(own, own, query.predicates, (), tuple(output.expression for output in query.outputs))]
+    return [_part(query, branch) for branch in query.branches]
+
+
+def _part(query: Query, branch: Branch) -> _Part:
+    own = frozenset(item.alias for item in branch.inputs)
+    taken = {output.name: output.expression for output in branch.outputs}
+    shown: list[Expression | None] = []
+    for output in query.outputs:
+        name = output.name
+        if query.grouping is not None:
+            name = output.expression.name if isinstance(output.expression, Column) else ""
+        column = taken.get(name)
+        shown.append(column if isinstance(column, Column) and column.input in own else None)
+    aliases = own.union(*(frozenset(item.alias for item in absence.inputs) for absence in branch.absences))
+    joined = tuple(absence.predicates for absence in branch.absences)
+    return _Part(own, aliases, branch.predicates, joined, tuple(shown))
+
+
+def _same_in_all(parts: Sequence[_Part], place: int) -> frozenset[Named]:
+    """The columns that are the key wherever their alias is."""
+    same = [(part.aliases, part.same_as(place)) for part in parts]
+    return frozenset(
+        column
+        for _, columns in same
+        for column in columns
+        if all(column in others for aliases, others in same if column[0] in aliases)
+    )
+
+
+def _equal(predicates: Iterable[Expression], named: Named) -> frozenset[Named]:
+    """The columns that equalities make equal to one."""
+    same: dict[Named, frozenset[Named]] = {}
+    for predicate in predicates:
         match predicate:
             case Call("eq", (Column() as one, Column() as other)) if _alike(one.type, other.type):
                 both = [(column.input, column.name) for column in (one, other)]
                 united = frozenset(both).union(*(same.get(column, frozenset()) for column in both))
                 same |= dict.fromkeys(united, united)
-    found: dict[frozenset[tuple[str, str]], Key] = {}
-    for place, output in enumerate(query.outputs):
-        column = output.expression
-        if isinstance(column, Column) and _alike(column.type, column.type):
-            mine = (column.input, column.name)
-            columns = same.get(mine, frozenset([mine]))
-            found.setdefault(columns, Key(columns, place, column.type))
-    return list(found.values())
+    return same.get(named, frozenset([named]))
 
 
 def _alike(one: ColumnType, other: ColumnType) -> bool:

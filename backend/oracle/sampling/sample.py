@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from backend.oracle.accepted import BATCH, LATE, accepted
+from backend.oracle.due import waits_us
 from backend.oracle.ledger import Batch, Ledger
 from backend.oracle.sampling.keys import Keys, marks, may_hold
 from backend.oracle.span import (
@@ -158,13 +160,18 @@ class Sampling:
         return batch
 
     def _needed(self, batch: Batch) -> dict[str, int | None]:
-        """By stream the oldest event time that tuples behind a batch may meet."""
+        """By stream the oldest event time that results behind a batch are made of."""
         least: list[int] = []
         for name in self._streams:
             part = batch.streams.get(name)
             if part is None or part.max_event_time is None:
                 return dict.fromkeys(self._streams)
             least.append(microseconds(part.max_event_time) - _lateness_us(self.catalog[name]))
+        wait_us = waits_us(self.query, self.catalog)
+        if wait_us is not None:
+            if not isinstance(batch.watermark, datetime):
+                return dict.fromkeys(self._streams)
+            least.append(microseconds(batch.watermark) - wait_us)
         return needed_from(self.query, self.catalog, min(least))
 
     def _halvings(self, read: Mapping[str, int]) -> int:
@@ -216,14 +223,12 @@ class Sampling:
     def _extended(self, name: str, sample: Sample, batches: Sequence[Batch]) -> Part:
         part, columns = sample.parts[name], self.columns(name)
         reading = [batch for batch in batches if name in batch.streams]
-        stretch = stretch_of(part.position, [batch.streams[name] for batch in reading], name)
+        stretch = stretch_of(part.position, reading, name)
         if not stretch.parts:
             return part
-        numbers = [batch.batch for batch in reading]
         came = accepted(
             self.catalog[name],
             stretch,
-            numbers,
             _MOST_OF_BATCH,
             lambda event: may_hold(columns, event, sample.halvings),
         )

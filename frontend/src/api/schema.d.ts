@@ -729,6 +729,13 @@ export interface components {
              * @default 1
              */
             version: number;
+            /**
+             * Watermark
+             * Format: date-time
+             * @description The topology's watermark, under which it ran. Unit: UTC.
+             * @default null
+             */
+            watermark: string | null;
         };
         BoundTuple: {
             alias: string;

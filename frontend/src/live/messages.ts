@@ -382,6 +382,8 @@ export const batchCompleted = z.object({
   /** Most of the stores in memory, last batch. Unit: bytes. */
   resident_bytes: whole.nullable().default(null),
   shapes: z.record(z.string(), z.array(whole)).default({}),
+  /** The topology's watermark, under which it ran. Unit: UTC. */
+  watermark: z.string().nullable().default(null),
 });
 export type BatchCompleted = z.infer<typeof batchCompleted>;
 

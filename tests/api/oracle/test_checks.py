@@ -170,6 +170,72 @@ def test_groups_without_an_end_say_why_they_are_not_checked(
     assert said(bus) == []
 
 
+@pytest.fixture
+def unmet(pairs: Query, owner: User, topology: Topology, bus: redis.Redis) -> ToldJob:
+    """A job whose query waits for what does not come: flights without wind within half an hour."""
+    text = """SELECT d.flight, w.wind FROM departures AS d LEFT JOIN weather AS w
+        ON w.origin = d.origin AND w.at BETWEEN d.at AND d.at + INTERVAL 30 MINUTES"""
+    add_version(owner, pairs, text)
+    deploy_query(owner, Query.objects.get(pk=pairs.pk), "flights")
+    assert revisions.plan_newest(topology.pk)
+    return ToldJob(bus, Plan.objects.latest("pk").plan_id, "pairs", ("departures", "weather"))
+
+
+def moment(minute: int) -> datetime:
+    return datetime(2013, 1, 1, 10, tzinfo=UTC) + timedelta(minutes=minute)
+
+
+def test_what_waits_is_expected_once_the_watermark_has_passed(
+    unmet: ToldJob, checked: Callable[[], Check | None], pairs: Query, as_outsider: Client
+) -> None:
+    unmet.batch({"departures": [flight(0, "A"), flight(1, "B", "LGA")], "weather": [wind(2, 20.5)]},
+                [pair("A", 20.5)])  # fmt: skip
+    unmet.batch({"departures": [flight(40, "C")], "weather": [wind(31, 1.0)]}, [], watermark=moment(1))
+    waiting = checked()
+    assert waiting is not None
+    assert (waiting.verdict, waiting.expected, waiting.event_to) == (Verdict.EQUAL, 1, moment(1))
+    # B's half hour ends with minute 31, which a watermark of 31 has not passed.
+    unmet.batch({"weather": [wind(40, 1.0)]}, [pair("C", 1.0)], watermark=moment(31))
+    early = checked()
+    assert early is not None
+    assert (early.verdict, early.expected) == (Verdict.EQUAL, 1)
+    unmet.batch({}, [{"flight": "B", "wind": None}], watermark=moment(40))
+    due = checked()
+    assert due is not None
+    assert (due.verdict, due.expected, due.compared) == (Verdict.EQUAL, 1, 1)
+    until = as_outsider.get(f"/api/queries/{pairs.pk}/figures/").json()["verified_until"]
+    assert until == "2013-01-01T10:40:00Z"
+    unmet.batch(
+        {"departures": [flight(41, "D", "EWR")], "weather": [wind(90, 2.0)]}, [], watermark=moment(40)
+    )
+    assert checked() is not None
+    unmet.batch({}, [], watermark=moment(80))
+    missed = checked()
+    assert missed is not None
+    assert (missed.verdict, missed.missing, missed.examples) == (
+        Verdict.DIFFERS,
+        1,
+        '{"missing":[{"flight":"D","wind":null}],"extra":[]}',
+    )
+
+
+def test_a_job_that_tells_no_watermark_is_not_checked_where_results_wait(
+    unmet: ToldJob, checked: Callable[[], Check | None], bus: redis.Redis
+) -> None:
+    unmet.batch({"departures": [flight(0, "A")], "weather": []}, [])
+    entry, fields = bus.xrevrange(events_key("flights"), count=1)[0]
+    bus.xdel(events_key("flights"), entry)
+    told = json.loads(fields["message"])
+    del told["watermark"]
+    bus.xadd(events_key("flights"), {"message": json.dumps(told, separators=(",", ":"))})
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.reason) == (
+        Verdict.UNCHECKED,
+        "its results wait for the watermark, which its job, of an older release, does not tell",
+    )
+
+
 @pytest.mark.parametrize(
     ("published", "missing", "extra"),
     [

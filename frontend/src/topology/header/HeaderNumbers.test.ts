@@ -30,6 +30,7 @@ const batch = (resident_bytes: number | null): BatchCompleted => ({
   latency_ms_p99: null,
   resident_bytes,
   shapes: {},
+  watermark: null,
 });
 
 function shown(limit: number | null, newest: BatchCompleted | null, run = RUN): Record<string, string> {
