@@ -45,7 +45,17 @@ def _in(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     alike = [convert(a, kind, common) for a, kind in zip(arguments, types, strict=True)]
     subject, *members = alike
     found = reduce(or_, (subject == member for member in members))
-    return _where_all_fit(found, arguments, alike) if _may_not_fit(common, types) else found
+    if not _may_not_fit(common, types):
+        return found
+    fitting = _where_all_fit(found, arguments, alike)
+    known = [not columns_of(argument) for argument in call.arguments]
+    if not known[0] or all(known):
+        return fitting
+    # DuckDB knows beforehand that a constant is in the list, and asks no column whether it fits.
+    same = [subject == member for member, constant in zip(members, known[1:], strict=True) if constant]
+    if not same:
+        return fitting
+    return pl.when(reduce(or_, same).fill_null(False)).then(True).otherwise(fitting)
 
 
 def _coalesce(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:

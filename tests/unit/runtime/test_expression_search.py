@@ -102,6 +102,27 @@ FOUND = [
         T.BOOLEAN,
     ),
     Call("in", tuple(Column("x", *one) for one in COLUMNS if one[0] in ("decimal5", "decimal10")), T.BOOLEAN),
+    # But a constant that is in the list is known to be, before a column is read.
+    Call(
+        "in",
+        (
+            decimal("0.00000", 5, 5),
+            Column("x", "decimal7", T.decimal(30, 10)),
+            Literal(0, T.INT),
+            decimal("0." + "0" * 37 + "1", 38, 38),
+        ),
+        T.BOOLEAN,
+    ),
+    Call(
+        "in",
+        (
+            decimal("0.00001", 5, 5),
+            Column("x", "decimal7", T.decimal(30, 10)),
+            Literal(0, T.INT),
+            decimal("0." + "0" * 37 + "1", 38, 38),
+        ),
+        T.BOOLEAN,
+    ),
 ]
 
 
