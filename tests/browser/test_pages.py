@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -86,40 +85,6 @@ def test_a_sample_fills_in_the_form_of_a_stream(page: Page) -> None:
     expect(lateness).to_have_value("30")
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the form is too wide"
-
-
-def test_tuples_of_a_file_are_sent_from_the_page(page: Page, axe: str, tmp_path: Path) -> None:
-    token = next(one["value"] for one in page.context.cookies() if one["name"] == "csrftoken")
-    columns = {"at": "timestamp", "airport": "string", "seats": "bigint"}
-    made = page.request.post(
-        "/api/streams/",
-        data={
-            "name": "planes",
-            "event_time": "at",
-            "columns": [{"name": name, "type": kind} for name, kind in columns.items()],
-        },
-        headers={"X-CSRFToken": token, "Referer": page.url},
-    )
-    assert made.ok, made.text()
-    page.goto("/streams/planes/")
-    page.get_by_role("button", name="Send tuples").click()
-    form = page.get_by_role("form", name="Send tuples to planes")
-    file = tmp_path / "planes.csv"
-    file.write_text("at,airport,seats\n2026-01-01T10:00:00Z,EWR,many\n2026-01-01T10:01:00Z,JFK,\n")
-    form.get_by_label("Or a file of them").set_input_files(file)
-    form.get_by_role("button", name="Send").click()
-    expect(form.get_by_role("alert")).to_have_text("Tuple 1, seats: found many, expected a bigint.")
-    assert barriers(page, axe) == []
-    text = form.get_by_label("Tuples: JSON")
-    text.fill(text.input_value().replace("many", "9007199254740993"))
-    form.get_by_role("button", name="Send").click()
-    expect(form.get_by_role("status")).to_have_text("2 tuples sent.")
-    expect(text).to_have_value("")
-    newest = page.get_by_label("Newest tuples of planes")
-    expect(newest).to_contain_text("9007199254740993")
-    expect(newest.get_by_role("row")).to_have_count(3)
-    deleted = page.request.delete("/api/streams/planes/", headers={"X-CSRFToken": token, "Referer": page.url})
-    assert deleted.ok, deleted.text()
 
 
 def test_a_query_of_nested_joins_is_converted(page: Page, axe: str) -> None:

@@ -29,7 +29,8 @@ export function SendForm({ stream, onSent }: Props): JSX.Element {
       setProblems([`${file.name} is larger than 10 MB: millrace send takes it in a terminal`]);
       return;
     }
-    file?.text().then(setText, (error: unknown) => setProblems([explainError(error)]));
+    if (file === undefined) return;
+    textOf(file).then(setText, (error: unknown) => setProblems([explainError(error)]));
   };
   const send = async (): Promise<void> => {
     setProblems([]);
@@ -77,7 +78,11 @@ export function SendForm({ stream, onSent }: Props): JSX.Element {
           <span>Or a file of them</span>
           <input
             type="file"
-            accept=".csv,.json,.jsonl,.ndjson,.txt"
+            accept=".csv,.json,.jsonl,.ndjson,.parquet,.txt"
+            onClick={(event) => {
+              // Or a file that was mended and is chosen again would be no change.
+              event.currentTarget.value = "";
+            }}
             onChange={(event) => read(event.currentTarget.files?.[0])}
           />
         </label>
@@ -97,6 +102,13 @@ export function SendForm({ stream, onSent }: Props): JSX.Element {
       ))}
     </form>
   );
+}
+
+/** What is in a file, of which only Parquet is no text. */
+async function textOf(file: File): Promise<string> {
+  if ((await file.slice(0, 4).text()) !== "PAR1") return file.text();
+  const { parquetLines } = await import("./parquetLines");
+  return parquetLines(file);
 }
 
 /** Those that are still to be sent, as JSON lines. */
