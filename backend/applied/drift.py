@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from backend.applied.models import AppliedQuery, AppliedStream
+from backend.applied.models import AppliedJob, AppliedQuery, AppliedStream
 from backend.catalog.models import Query
 from backend.streams.actions import StreamSpec
 from backend.streams.models import Stream
-from backend.topologies.models import TopologyQuery
+from backend.topologies.models import Topology, TopologyQuery
 
 
 def applied_of(record: Query) -> AppliedQuery | None:
@@ -63,3 +63,17 @@ def drift_of_stream(record: Stream, applied: AppliedStream | None) -> tuple[str,
         return ()
     present = spec_document(StreamSpec.of(record))
     return tuple(f"{name} was changed" for name in present if present[name] != applied.description.get(name))
+
+
+def applied_job_of(record: Topology) -> AppliedJob | None:
+    """What a directory last wanted of a topology's job; None if none ever did."""
+    return cast("AppliedJob | None", getattr(record, "applied", None))
+
+
+def drift_of_job(record: Topology) -> tuple[str, ...]:
+    """The settings that differ from what was applied; nothing if none ever was."""
+    applied = applied_job_of(record)
+    if applied is None:
+        return ()
+    present = record.job_settings.document()
+    return tuple(f"{name} was changed" for name, said in applied.said.items() if present.get(name) != said)

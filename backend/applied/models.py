@@ -5,6 +5,7 @@ from django.db import models
 
 from backend.catalog.models import Query
 from backend.streams.models import Stream
+from backend.topologies.models import Topology
 
 
 class AppliedQuery(models.Model):
@@ -47,3 +48,20 @@ class AppliedStream(models.Model):
 
     def __str__(self) -> str:
         return f"{self.stream} from {self.directory}"
+
+
+class AppliedJob(models.Model):
+    """The settings of a topology's job as a directory last wanted them."""
+
+    topology = models.OneToOneField(Topology, on_delete=models.CASCADE, related_name="applied")
+    directory = models.CharField(max_length=63)
+    said = models.JSONField()
+    """The settings that the directory speaks of, by name."""
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("topology__name",)
+
+    def __str__(self) -> str:
+        return f"job of {self.topology} from {self.directory}"

@@ -35,7 +35,8 @@ class Directory:
 def read_directory(folder: Path) -> Directory:
     """The files that belong to a directory.
 
-    These are streams.yaml, the files that it names, and queries/*.sql with their *.yaml beside them.
+    These are streams.yaml, the files that it names, queries/*.sql with their *.yaml beside them, and
+    topologies/*.yaml.
 
     Raises `BadDirectory` if there is none, or a file cannot be read.
     """
@@ -46,6 +47,8 @@ def read_directory(folder: Path) -> Directory:
     paths = [path for path in sorted((folder / "queries").glob("*")) if path.suffix in (".sql", ".yaml")]
     paths = [path for path in paths if path.is_file() and not path.name.endswith(".test.yaml")]
     files = {f"queries/{path.name}": _text(path) for path in paths}
+    jobs = [path for path in sorted((folder / "topologies").glob("*.yaml")) if path.is_file()]
+    files |= {f"topologies/{path.name}": _text(path) for path in jobs}
     streams = folder / STREAMS
     if streams.exists():
         files[STREAMS] = _text(streams)

@@ -31,6 +31,17 @@ class QueryChange:
 
 
 @dataclass(frozen=True, slots=True)
+class JobChange:
+    """How a topology's job is to work, from its next start on."""
+
+    topology: str
+    action: str
+    """change or keep."""
+    differences: tuple[tuple[str, Any, Any], ...]
+    drift: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class JointCost:
     cores: float
     gb: float
@@ -73,6 +84,7 @@ class DirectoryPlan:
     changed: bool
     streams: tuple[StreamChange, ...]
     queries: tuple[QueryChange, ...]
+    jobs: tuple[JobChange, ...]
     topologies: tuple[TopologyPlan, ...]
     left: tuple[str, ...]
     refused: tuple[str, ...]
@@ -92,12 +104,7 @@ def directory_plan(document: Mapping[str, Any]) -> DirectoryPlan:
         directory=document["directory"],
         changed=document["changed"],
         streams=tuple(
-            StreamChange(
-                one["name"],
-                one["action"],
-                tuple((each["field"], each["before"], each["after"]) for each in one["differences"]),
-                tuple(one["drift"]),
-            )
+            StreamChange(one["name"], one["action"], _differences(one), tuple(one["drift"]))
             for one in document["streams"]
         ),
         queries=tuple(
@@ -112,6 +119,10 @@ def directory_plan(document: Mapping[str, Any]) -> DirectoryPlan:
             )
             for one in document["queries"]
         ),
+        jobs=tuple(
+            JobChange(one["topology"], one["action"], _differences(one), tuple(one["drift"]))
+            for one in document["jobs"]
+        ),
         topologies=tuple(_topology(one) for one in document["topologies"]),
         left=tuple(document["left"]),
         refused=tuple(document["refused"]),
@@ -122,6 +133,10 @@ def directory_plan(document: Mapping[str, Any]) -> DirectoryPlan:
 def applied(document: Mapping[str, Any]) -> Applied:
     awaited = tuple((one["topology"], one["revision"]) for one in document["awaited"])
     return Applied(tuple(document["done"]), awaited)
+
+
+def _differences(one: Mapping[str, Any]) -> tuple[tuple[str, Any, Any], ...]:
+    return tuple((each["field"], each["before"], each["after"]) for each in one["differences"])
 
 
 def _topology(one: Mapping[str, Any]) -> TopologyPlan:

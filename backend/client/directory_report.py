@@ -6,6 +6,7 @@ import difflib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from backend.client.directory_documents import (
     DirectoryPlan,
@@ -26,16 +27,16 @@ _LEAST = 0.005
 def summary(plan: DirectoryPlan) -> str:
     """In one line.
 
-    >>> summary(DirectoryPlan("flights", False, (), (), (), (), (), {}))
+    >>> summary(DirectoryPlan("flights", False, (), (), (), (), (), (), {}))
     'flights: no change'
     """
     told = []
-    for kind, changes in (("stream", plan.streams), ("query", plan.queries)):
+    for kind, changes in (("stream", plan.streams), ("query", plan.queries), ("job", plan.jobs)):
         counts = Counter(one.action for one in changes)
         for action in _SIGNS:
             many = counts[action]
             if many:
-                plural = "queries" if kind == "query" else "streams"
+                plural = "queries" if kind == "query" else f"{kind}s"
                 told.append(f"{many} {kind if many == 1 else plural} to {action}")
     return f"{plan.directory}: {', '.join(told) or 'no change'}"
 
@@ -46,12 +47,16 @@ def as_text(plan: DirectoryPlan) -> str:
     for stream in plan.streams:
         if stream.action != "keep":
             lines += ["", f"{_SIGNS[stream.action]} stream {stream.name}"]
-            lines += [f"    {name}: {_value(was)} -> {_value(is_)}" for name, was, is_ in stream.differences]
+            lines += [f"    {one}" for one in _differing(stream.differences)]
     for query in plan.queries:
         if query.action != "keep":
             lines += ["", f"{_SIGNS[query.action]} query {query.name}: {', '.join(query.what)}"]
             lines += [f"    {query.complete}"] if query.complete is not None else []
             lines += [f"    {line}" for line in _difference(query)]
+    for job in plan.jobs:
+        if job.action != "keep":
+            lines += ["", f"~ job of {job.topology}, from its next start on"]
+            lines += [f"    {one}" for one in _differing(job.differences)]
     for topology in plan.topologies:
         lines += ["", f"topology {topology.name}: {_many(topology)}"]
         lines += [f"    {name}: {text}" for name, text in _costs(topology)]
@@ -79,7 +84,7 @@ def as_markdown(plan: DirectoryPlan) -> str:
     for stream in plan.streams:
         if stream.action != "keep":
             lines += ["", f"**{_SIGNS[stream.action]} stream {stream.name}**", ""]
-            lines += [f"- {name}: `{_value(was)}` → `{_value(is_)}`" for name, was, is_ in stream.differences]
+            lines += _listed(stream.differences)
     for query in plan.queries:
         if query.action != "keep":
             complete = "" if query.complete is None else f" ({query.complete})"
@@ -89,8 +94,26 @@ def as_markdown(plan: DirectoryPlan) -> str:
                 # A fence that no line of a text can end.
                 fence = "`" * (max(3, 1 + max(_ticks(line) for line in difference)))
                 lines += ["", f"{fence}diff", *difference, fence]
+    for job in plan.jobs:
+        if job.action != "keep":
+            lines += ["", f"**~ job of {job.topology}**, from its next start on", ""]
+            lines += _listed(job.differences)
     lines += [f"- {line}" if line else line for line in _notes(plan)]
     return "\n".join(lines) + "\n"
+
+
+Differences: TypeAlias = Sequence[tuple[str, object, object]]
+"""Field, before, after."""
+
+
+def _differing(found: Differences) -> Iterator[str]:
+    for name, was, becomes in found:
+        yield f"{name}: {_value(was)} -> {_value(becomes)}"
+
+
+def _listed(found: Differences) -> Iterator[str]:
+    for name, was, becomes in found:
+        yield f"- {name}: `{_value(was)}` → `{_value(becomes)}`"
 
 
 def _ticks(line: str) -> int:
@@ -104,6 +127,7 @@ def _ticks(line: str) -> int:
 def _notes(plan: DirectoryPlan) -> list[str]:
     drift = [f"drift: stream {one.name}: {line}" for one in plan.streams for line in one.drift]
     drift += [f"drift: query {one.name}: {line}" for one in plan.queries for line in one.drift]
+    drift += [f"drift: job of {one.topology}: {line}" for one in plan.jobs for line in one.drift]
     left = [f"no longer in the directory, and left as it is: {one} (--prune deletes it)" for one in plan.left]
     refused = [f"refused: {one}" for one in plan.refused]
     found = [*drift, *left, *refused]
@@ -196,7 +220,7 @@ def _shared(share: QueryShare) -> str:
 def _value(value: object) -> str:
     return (
         "nothing"
-        if value is None
+        if value is None or value == ""
         else value
         if isinstance(value, str)
         else json.dumps(value, ensure_ascii=False)

@@ -11,7 +11,7 @@ from backend.alerts import webhooks
 from backend.audit.changes import changed
 from backend.deployments.noted import note
 from backend.errors import Conflict
-from backend.topologies.job_settings import SERVERS, JobSettings
+from backend.topologies.job_settings import HIDDEN, SERVERS, JobSettings
 from backend.topologies.models import Topology
 from jobs.protocol.webhooks import NotAllowed
 
@@ -31,6 +31,17 @@ def set_job(account: User, topology: Topology, wanted: JobSettings) -> None:
         Forbidden: the account is no operator.
         Conflict: results are to go to servers that this deployment does not name, or may not post to.
     """
+    check_job(account, topology.name, wanted)
+    changes = changed(topology.job_settings.document(), wanted.document(), hidden=HIDDEN)
+    if changes:
+        with transaction.atomic():
+            Topology.objects.filter(pk=topology.pk).update(job=wanted.chosen())
+            said = ", ".join(f"{name}: {after}" for name, (_, after) in changes.items())
+            note(account, "job settings", topology, changes, said)
+
+
+def check_job(account: User, topology: str, wanted: JobSettings) -> None:
+    """Raises as `set_job` would; the topology need not be there yet."""
     refuse_non_operators(account, f"set how the job of {topology} works")
     document = wanted.document()
     for setting, server in SERVERS.items():
@@ -42,10 +53,3 @@ def set_job(account: User, topology: Topology, wanted: JobSettings) -> None:
             webhooks.check(wanted.results_webhook)
         except NotAllowed as error:
             raise Conflict("not-allowed", f"results_webhook: {error}") from error
-    # Whoever knows the address of a webhook may often post to it.
-    changes = changed(topology.job_settings.document(), document, hidden=["results_webhook"])
-    if changes:
-        with transaction.atomic():
-            Topology.objects.filter(pk=topology.pk).update(job=wanted.chosen())
-            said = ", ".join(f"{name}: {after}" for name, (_, after) in changes.items())
-            note(account, "job settings", topology, changes, said)

@@ -18,6 +18,9 @@ SERVERS: Mapping[str, str] = {
 }
 """By setting, the variable of the environment without which such results cannot go: it may be secret."""
 
+HIDDEN = ("results_webhook",)
+"""Settings that are told in part only: whoever knows the address of a webhook may often post to it."""
+
 
 def _pattern(title: str, example: str) -> object:
     return Field(

@@ -10,13 +10,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from backend.applied.drift import spec_document
-from backend.applied.models import AppliedQuery, AppliedStream
+from backend.applied.models import AppliedJob, AppliedQuery, AppliedStream
 from backend.audit.origin import Through, coming, origin
 from backend.bounded.caller import Caller
 from backend.catalog.actions import delete_query, describe_query, store_query, store_version
 from backend.catalog.language import Draft
 from backend.catalog.models import Query, QueryVersion
 from backend.deployments.actions import place_version, undeploy_query
+from backend.deployments.job_settings import set_job
 from backend.errors import Conflict, Forbidden
 from backend.streams.actions import StreamSpec, change_stream, create_stream, delete_stream
 from backend.streams.models import Stream
@@ -90,6 +91,12 @@ def apply_directory(
                 delete_stream(account, stream.record)
                 done.append(f"stream {stream.name} is deleted")
         _remember(account, directory, declared, written)
+        for job in changes.jobs:
+            if job.wanted is not None:
+                set_job(account, Topology.objects.get(name=job.topology), job.wanted)
+                fields = ", ".join(one.field for one in job.differences)
+                done.append(f"job of {job.topology} is set, from its next start on: {fields}")
+        _remember_jobs(account, directory, declared)
         asked = Topology.objects.filter(name__in=topologies, deployed__isnull=False).distinct()
         awaited = tuple(Awaited(one.name, one.revision) for one in asked.order_by("name"))
     return Applied(tuple(done), awaited)
@@ -101,10 +108,12 @@ def _state(declared: Declared) -> tuple[object, ...]:
     queries = Query.objects.filter(name__in=names).order_by("name")
     streams = Stream.objects.filter(name__in=[one.stream.name for one in declared.streams]).order_by("name")
     deployed = TopologyQuery.objects.filter(query__name__in=names).order_by("query__name")
+    jobs = Topology.objects.filter(name__in=[one.topology for one in declared.jobs]).order_by("name")
     return (
         tuple(queries.values_list("name", "current_id", "updated_at")),
         tuple(streams.values_list("name", "updated_at")),
         tuple(deployed.values_list("query__name", "version_id", "topology__name")),
+        tuple(jobs.values_list("name", "job")),
     )
 
 
@@ -218,6 +227,26 @@ def _remember(account: User, directory: str, declared: Declared, written: Mappin
             defaults={
                 "directory": directory,
                 "description": spec_document(replace(spec)),
+                "by": account,
+                "at": now,
+            },
+        )
+
+
+def _remember_jobs(account: User, directory: str, declared: Declared) -> None:
+    """Keep the same of jobs.
+
+    One that the directory no longer speaks of stays as it is, and cannot drift.
+    """
+    now = timezone.now()
+    said = {one.topology: one.said for one in declared.jobs}
+    AppliedJob.objects.filter(directory=directory).exclude(topology__name__in=list(said)).delete()
+    for topology in Topology.objects.filter(name__in=list(said)):
+        AppliedJob.objects.update_or_create(
+            topology=topology,
+            defaults={
+                "directory": directory,
+                "said": dict(said[topology.name]),
                 "by": account,
                 "at": now,
             },

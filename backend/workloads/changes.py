@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -21,20 +21,13 @@ from backend.streams.models import DAY_MS, Stream
 from backend.streams.queries import streams as streams_read
 from backend.topologies.models import QueryPin, TopologyQuery
 from backend.topologies.query_search import deployment_of
+from backend.workloads.differences import Difference
 from backend.workloads.directory import Declared, DeclaredQuery, DeclaredStream
+from backend.workloads.job_changes import JobChange, job_change
 from optimizer.planner.topology_assignment import assign
 
 Action = Literal["create", "change", "delete", "keep"]
 _MILLISECOND = timedelta(milliseconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A field of a stream that changes; values as JSON has them."""
-
-    field: str
-    before: Any
-    after: Any
 
 
 @dataclass(slots=True)
@@ -92,17 +85,21 @@ class Changes:
     streams: tuple[StreamChange, ...]
     queries: tuple[QueryChange, ...]
     """Those that others read come first; those that go come last."""
+    jobs: tuple[JobChange, ...]
     left: tuple[str, ...]
     """What was applied from the directory, is no longer in it, and stays."""
 
     @property
     def is_empty(self) -> bool:
-        actions = {*(one.action for one in self.streams), *(one.action for one in self.queries)}
-        return actions <= {"keep"}
+        return all(one.action == "keep" for one in self._all)
+
+    @property
+    def _all(self) -> tuple[StreamChange | QueryChange | JobChange, ...]:
+        return (*self.streams, *self.queries, *self.jobs)
 
     @property
     def refused(self) -> tuple[str, ...]:
-        told = (*(one.refused for one in self.streams), *(one.refused for one in self.queries))
+        told = (one.refused for one in self._all)
         return tuple(one for one in told if one is not None)
 
 
@@ -116,6 +113,8 @@ def find_changes(account: User, directory: str, declared: Declared, prune: bool)
     """
     streams = [_stream_change(account, one) for one in declared.streams]
     queries = _query_changes(account, declared)
+    coming = {one.topology_after for one in queries if one.topology_after is not None}
+    jobs = [job_change(account, one, coming) for one in declared.jobs]
     gone_queries, gone_streams = _gone(account, directory, declared)
     left: list[str] = []
     if prune:
@@ -124,7 +123,7 @@ def find_changes(account: User, directory: str, declared: Declared, prune: bool)
     else:
         left += [f"query {record.name}" for record in gone_queries]
         left += [f"stream {record.name}" for record in gone_streams]
-    return Changes(tuple(streams), tuple(queries), tuple(left))
+    return Changes(tuple(streams), tuple(queries), tuple(jobs), tuple(left))
 
 
 def _stream_change(account: User, one: DeclaredStream) -> StreamChange:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from backend.catalog.parsing import MAX_CHARACTERS, Texts, VersionText, parse_texts
+from backend.workloads.job_files import DeclaredJob, read_jobs
 from optimizer.algebra.errors import InputError, Place
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.query import Query
@@ -53,6 +54,8 @@ class Declared:
     """By name."""
     queries: tuple[DeclaredQuery, ...]
     """Those that others read come before these."""
+    jobs: tuple[DeclaredJob, ...]
+    """By topology."""
     catalog: Catalog
     """The server's streams, as the directory wants them, and its own."""
 
@@ -69,7 +72,8 @@ def read_directory(files: Mapping[str, str], registered: Catalog, views: Texts) 
     """Give the files of a directory their meaning. Raises nothing for any text.
 
     Args:
-        files: texts by path: streams.yaml and what it names, queries/NAME.sql, queries/NAME.yaml.
+        files: texts by path: streams.yaml and what it names, queries/NAME.sql, queries/NAME.yaml and
+            topologies/NAME.yaml.
         registered: the server's streams and functions.
         views: the server's queries, by name and text; those that the directory has too are not looked at.
     """
@@ -85,6 +89,7 @@ def read_directory(files: Mapping[str, str], registered: Catalog, views: Texts) 
         )
     except InputError as error:
         return Reading(None, (error,))
+    jobs = tuple(read_jobs(files, errors))
     settings = _settings(files, errors)
     texts = _texts(files, catalog, errors)
     parser = _Parser(texts, settings, catalog, views, errors)
@@ -92,7 +97,7 @@ def read_directory(files: Mapping[str, str], registered: Catalog, views: Texts) 
         parser.parse(name, ())
     if errors:
         return Reading(None, tuple(errors))
-    return Reading(Declared(streams, tuple(parser.found.values()), catalog), ())
+    return Reading(Declared(streams, tuple(parser.found.values()), jobs, catalog), ())
 
 
 def _streams(files: Mapping[str, str], registered: Catalog) -> Iterator[DeclaredStream]:

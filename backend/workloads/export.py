@@ -13,8 +13,11 @@ from backend.catalog.models import Query, QueryVersion
 from backend.catalog.queries import readable_queries
 from backend.streams.models import DAY_MS, Stream
 from backend.streams.queries import to_domain
+from backend.topologies.models import Topology
 from backend.topologies.query_search import deployment_of
+from backend.topologies.sight import sight_of
 from backend.workloads.directory import STREAMS
+from backend.workloads.job_files import FOLDER, job_text
 from optimizer.logical.durations import duration_text
 from optimizer.logical.source import settings_schema
 from optimizer.workload.query_settings import QuerySettings
@@ -25,7 +28,7 @@ _MICROSECOND = timedelta(microseconds=1)
 def files_of_what_runs(account: User | AnonymousUser, topology: str | None = None) -> dict[str, str]:
     """What runs and the account reads, as a directory: texts by path.
 
-    Deployed queries, what they read as views, and their streams.
+    Deployed queries, what they read as views, their streams, and how the jobs work that answer them.
 
     Args:
         topology: only its queries; those of all topologies if it is None.
@@ -52,6 +55,11 @@ def files_of_what_runs(account: User | AnonymousUser, topology: str | None = Non
     if names:
         records = Stream.objects.filter(name__in=names).select_related("source").prefetch_related("columns")
         files[STREAMS] = streams_text(records)
+    answering = Topology.objects.filter(deployed__query__name__in=list(versions)).distinct()
+    for found in answering:
+        text = job_text(found.job_settings)
+        if text and sight_of(account, found).is_whole:
+            files[f"{FOLDER}/{found.name}.yaml"] = text
     return files
 
 

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
+from backend.applied.api.serializers import AppliedJobSerializer, applied_job
 from backend.deployments.job_settings import set_job
 from backend.http.documents import Document, checked
 from backend.http.settings_field import SettingsField
@@ -26,6 +27,9 @@ class JobSerializer(Document):
     settings = SettingsField(JobSettings, help_text="those that are left out have their defaults")
     running = SettingsField(
         JobSettings, read_only=True, allow_null=True, help_text="of the process that runs; null if none does"
+    )
+    applied = AppliedJobSerializer(
+        read_only=True, allow_null=True, help_text="null: no directory speaks of the job"
     )
     described = serializers.DictField(read_only=True, help_text="the JSON Schema of the settings")
 
@@ -63,6 +67,7 @@ class TopologyJob(APIView):
         found = {
             "settings": topology.job_settings,
             "running": None if run is None or run.state in ENDED else run.job_settings,
+            "applied": applied_job(topology),
             "described": schema(JobSettings),
         }
         return Response(JobSerializer(found).data)

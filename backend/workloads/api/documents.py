@@ -5,6 +5,8 @@ from __future__ import annotations
 from backend.accounts.queries import is_service
 from backend.workloads.changes import QueryChange, StreamChange
 from backend.workloads.completeness import Completeness
+from backend.workloads.differences import Difference
+from backend.workloads.job_changes import JobChange
 from backend.workloads.planning import DirectoryPlan, PricedTopology
 from optimizer.explain.division import Division
 
@@ -16,6 +18,7 @@ def plan_document(made: DirectoryPlan) -> dict[str, object]:
         "changed": not changes.is_empty,
         "streams": [_stream(one) for one in changes.streams],
         "queries": [_query(one, made.complete.get(one.name)) for one in changes.queries],
+        "jobs": [_job(one) for one in changes.jobs],
         "topologies": [_topology(one) for one in made.topologies],
         "left": changes.left,
         "refused": (
@@ -33,12 +36,24 @@ def _stream(one: StreamChange) -> dict[str, object]:
     return {
         "name": one.name,
         "action": one.action,
-        "differences": [
-            {"field": each.field, "before": each.before, "after": each.after} for each in one.differences
-        ],
+        "differences": [_difference(each) for each in one.differences],
         "refused": one.refused,
         "drift": one.drift,
     }
+
+
+def _job(one: JobChange) -> dict[str, object]:
+    return {
+        "topology": one.topology,
+        "action": one.action,
+        "differences": [_difference(each) for each in one.differences],
+        "refused": one.refused,
+        "drift": one.drift,
+    }
+
+
+def _difference(one: Difference) -> dict[str, object]:
+    return {"field": one.field, "before": one.before, "after": one.after}
 
 
 def _query(one: QueryChange, complete: Completeness | None) -> dict[str, object]:

@@ -34,7 +34,8 @@ class DirectorySerializer(Form):
         help_text="What it is called; it prunes only what was last applied under this name.",
     )
     files = _FilesField(
-        help_text="Texts by path: streams.yaml and what it names, queries/NAME.sql, queries/NAME.yaml."
+        help_text="Texts by path: streams.yaml and what it names, queries/NAME.sql, queries/NAME.yaml, "
+        "topologies/NAME.yaml."
     )
     prune = serializers.BooleanField(
         default=False, help_text="Delete what was applied from it before and is no longer in it."
@@ -62,6 +63,16 @@ class StreamChangeSerializer(Document):
     name = serializers.CharField()
     action = serializers.ChoiceField(choices=ACTIONS)
     differences = DifferenceSerializer(many=True)
+    refused = serializers.CharField(allow_null=True, help_text="Why it cannot be applied.")
+    drift = serializers.ListField(child=serializers.CharField())
+
+
+class JobChangeSerializer(Document):
+    """How a topology's job works, and where its results go, from its next start on."""
+
+    topology = serializers.CharField()
+    action = serializers.ChoiceField(choices=ACTIONS)
+    differences = DifferenceSerializer(many=True, help_text="Of a webhook's address only the host.")
     refused = serializers.CharField(allow_null=True, help_text="Why it cannot be applied.")
     drift = serializers.ListField(child=serializers.CharField())
 
@@ -126,6 +137,7 @@ class DirectoryPlanSerializer(Document):
     changed = serializers.BooleanField()
     streams = StreamChangeSerializer(many=True)
     queries = QueryChangeSerializer(many=True)
+    jobs = JobChangeSerializer(many=True)
     topologies = TopologyPlanSerializer(many=True)
     left = serializers.ListField(
         child=serializers.CharField(), help_text="What was applied from it before, is not in it, and stays."

@@ -560,6 +560,26 @@ export interface components {
             /** @description What was done, in order. */
             done: string[];
         };
+        /** @description That a directory last wanted the job's settings so, and what differs since. */
+        AppliedJob: {
+            /** Format: date-time */
+            at: string;
+            by: string | null;
+            by_is_service: boolean;
+            directory: string;
+            /** @description Empty if it is as applied. */
+            drift: string[];
+        };
+        /** @description That a directory last wanted the job's settings so, and what differs since. */
+        AppliedJobRequest: {
+            /** Format: date-time */
+            at: string;
+            by: string | null;
+            by_is_service: boolean;
+            directory: string;
+            /** @description Empty if it is as applied. */
+            drift: string[];
+        };
         /** @description That a directory last wanted the query so, and what differs since. */
         AppliedQuery: {
             /** Format: date-time */
@@ -1131,6 +1151,7 @@ export interface components {
         DirectoryPlan: {
             changed: boolean;
             directory: string;
+            jobs: components["schemas"]["JobChange"][];
             /** @description What was applied from it before, is not in it, and stays. */
             left: string[];
             queries: components["schemas"]["QueryChange"][];
@@ -1141,7 +1162,7 @@ export interface components {
         };
         /** @description A directory of streams and queries. */
         DirectoryRequest: {
-            /** @description Texts by path: streams.yaml and what it names, queries/NAME.sql, queries/NAME.yaml. */
+            /** @description Texts by path: streams.yaml and what it names, queries/NAME.sql, queries/NAME.yaml, topologies/NAME.yaml. */
             files: {
                 [key: string]: string;
             };
@@ -1585,6 +1606,8 @@ export interface components {
             low: number;
         };
         Job: {
+            /** @description null: no directory speaks of the job */
+            readonly applied: components["schemas"]["AppliedJob"] | null;
             /** @description the JSON Schema of the settings */
             readonly described: {
                 [key: string]: unknown;
@@ -1593,6 +1616,16 @@ export interface components {
             readonly running: components["schemas"]["JobSettings"] | null;
             /** @description those that are left out have their defaults */
             settings: components["schemas"]["JobSettings"];
+        };
+        /** @description How a topology's job works, and where its results go, from its next start on. */
+        JobChange: {
+            action: components["schemas"]["ActionEnum"];
+            /** @description Of a webhook's address only the host. */
+            differences: components["schemas"]["Difference"][];
+            drift: string[];
+            /** @description Why it cannot be applied. */
+            refused: string | null;
+            topology: string;
         };
         JobRequest: {
             /** @description those that are left out have their defaults */

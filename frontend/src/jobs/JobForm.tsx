@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import type { TopologyJob } from "../api/documents";
 import { answered, at, client } from "../api/request";
+import { driftText } from "../ui/DriftLine";
 import { typedOf } from "../ui/settings/described";
 import { SettingsForm } from "../ui/settings/SettingsForm";
 
@@ -27,13 +28,18 @@ export function JobForm({ topology, operator, onDone }: Props): JSX.Element {
         const body = { settings: settings as TopologyJob["settings"] };
         return answered(client.PUT(PATH, { ...at({ name: topology }), body }));
       }}
-      note={waiting}
+      note={noteOf}
       onDone={onDone}
     />
   );
 }
 
-/** What waits for a restart, if anything does. */
+/** What waits for a restart, and what a directory has otherwise. */
+function noteOf(document: TopologyJob): string | null {
+  const notes = [waiting(document), driftText("This", document.applied)];
+  return notes.filter((note) => note !== null).join(" ") || null;
+}
+
 function waiting({ settings, running, described }: TopologyJob): string | null {
   if (running === null) return null;
   const [wanted, present] = [typedOf(described, settings), typedOf(described, running)];

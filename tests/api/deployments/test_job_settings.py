@@ -96,6 +96,7 @@ def test_what_runs_has_what_it_was_launched_with(as_operator: Client, topology: 
     assert document == {
         "settings": topology.job_settings.document(),
         "running": None,
+        "applied": None,
         "described": schema(JobSettings),
     }
     run = Run.objects.create(topology=topology, state="running", job=topology.job)
