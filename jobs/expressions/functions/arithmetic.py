@@ -25,7 +25,7 @@ from jobs.expressions.height import may_be_short
 from optimizer.algebra.expression import Call, Column, Expression, Literal, columns_of
 from optimizer.algebra.render import over_columns, to_duckdb_sql
 from optimizer.algebra.types import ColumnType, as_decimal
-from optimizer.algebra.typing import is_null
+from optimizer.algebra.typing import cast, is_null
 
 Operator = Callable[[pl.Expr, pl.Expr], pl.Expr]
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
@@ -270,13 +270,33 @@ def _is_known_null(expression: Expression) -> bool:
     if isinstance(expression, Literal):
         return is_null(expression)
     if not columns_of(expression):
-        sql = to_duckdb_sql(expression, lambda _, text: f"TRY({text})")
-        return bool(answers(f"{sql} IS NULL", ColumnType.BOOLEAN, [pl.Series([0])])[0])
-    return (
-        isinstance(expression, Call)
-        and expression.function in _STRICT
-        and any(map(_is_known_null, expression.arguments))
-    )
+        return _is_true(f"{_tried(expression)} IS NULL")
+    if not isinstance(expression, Call):
+        return False
+    if expression.function == "case":
+        chosen = _known_choice(expression)
+        return chosen is not None and _is_known_null(cast(chosen, expression.type))
+    return expression.function in _STRICT and any(map(_is_known_null, expression.arguments))
+
+
+def _known_choice(case: Call) -> Expression | None:
+    """What constant conditions choose in all rows; None if columns decide."""
+    whens = case.arguments[: len(case.arguments) // 2 * 2]
+    for condition, value in zip(whens[::2], whens[1::2], strict=True):
+        if columns_of(condition):
+            return None
+        if _is_true(_tried(condition)):
+            return value
+    return case.arguments[-1] if len(case.arguments) % 2 else Literal(None, case.type)
+
+
+def _tried(expression: Expression) -> str:
+    """A constant as DuckDB reads it, NULL where it has no value."""
+    return to_duckdb_sql(expression, lambda _, text: f"TRY({text})")
+
+
+def _is_true(sql: str) -> bool:
+    return bool(answers(sql, ColumnType.BOOLEAN, [pl.Series([0])])[0])
 
 
 def _half_away(value: pl.Expr) -> pl.Expr:

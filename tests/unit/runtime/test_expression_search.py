@@ -93,6 +93,11 @@ FOUND = [
         ),
         T.decimal(38, 0),
     ),
+    # DuckDB knows what constant conditions choose, and that it has no place in the type.
+    read("ROUND_EVEN(CASE WHEN TRUE THEN 12366730688 ELSE decimal10 END, -3)"),
+    read("TRUNC(CASE WHEN 2 < 1 THEN decimal10 ELSE 12366730688 END, -3)"),
+    read("ROUND(CASE WHEN bigint1 = 7 THEN decimal10 WHEN TRUE THEN 12366730688 ELSE decimal10 END, -3)"),
+    read("ROUND(CASE WHEN NULL THEN 12366730688 ELSE decimal10 END, -3)"),
     # 0.0 + -0.0 is no -0.0, whatever type the 0 has.
     Call("add", (decimal("0.00", 38, 18), Column("x", "double0", T.DOUBLE)), T.DOUBLE),
     # One that has no place in the type of all is an error, though another is equal.
