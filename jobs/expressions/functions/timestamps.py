@@ -10,8 +10,9 @@ import polars as pl
 from jobs.expressions.conversion import convert
 from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT, FOREVER, FOREVER_DAY
 from jobs.expressions.functions.doubles import by_vectors
-from jobs.expressions.functions.reference import guarded
-from optimizer.algebra.expression import Call, Expression, Literal
+from jobs.expressions.functions.reference import answers, guarded
+from optimizer.algebra.expression import Call, Expression, Literal, columns_of
+from optimizer.algebra.render import to_duckdb_sql
 from optimizer.algebra.types import ColumnType
 
 T = ColumnType
@@ -61,6 +62,10 @@ def _part(
 
 def _epoch(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     if call.arguments[0].type is T.INTERVAL:
+        if not columns_of(call):
+            # Constants keep apart what was written as days.
+            sql = to_duckdb_sql(call, lambda _, text: f"TRY({text})")
+            return pl.lit(answers(sql, T.DOUBLE, [pl.Series([0])])[0], dtype=pl.Float64)
         ticks = arguments[0].to_physical().cast(pl.Int64)
         if not _is_difference(call.arguments[0]):
             return _seconds(ticks)

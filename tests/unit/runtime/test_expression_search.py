@@ -145,6 +145,15 @@ def test_what_a_search_of_decimals_found(found: Call) -> None:
     assert ours.equals(theirs, null_equal=True), (ours, theirs)
 
 
+def test_days_of_constant_intervals_are_seconds_of_their_own() -> None:
+    parts = (Literal(31 * 86_400_000_000, T.INTERVAL), Literal(-980_906_014_904, T.INTERVAL))
+    seconds = Call("epoch", (Call("add", parts, T.INTERVAL),), T.DOUBLE)
+    found = Call("divide", (seconds, Column("x", "bigint0", T.BIGINT)), T.DOUBLE)
+    frame = rows(bigint0=[-(2**63) + 1, 7, 1, None])
+    ours, theirs = polars_values(frame, [found]), DuckDB().values(frame, [found])
+    assert ours.equals(theirs, null_equal=True), (ours, theirs)
+
+
 def test_the_search_draws_every_function() -> None:
     random, drawn = Random(0), set()
     for _ in range(4000):
