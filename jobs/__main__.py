@@ -1,4 +1,4 @@
-"""Run the runtime's command line: `replay`, `run`, `test` or `calibrate`.
+"""Run the runtime's command line: `run`, `replay`, `test`, `calibrate`, `archive`.
 
 `run` stands under the control plane.
 
@@ -13,10 +13,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from jobs.cli.last_words import tell
+from jobs.cli.ending.last_words import tell
+from jobs.cli.ending.told_by_spark import refusal
 from jobs.cli.options import MEMORY, STATE, Parser, add_test_options, count, duration_us, tasks, weight
 from jobs.cli.replay_options import add_replay_options
-from jobs.cli.told_by_spark import refusal
 from jobs.sinks.configured import add_sink_options
 from optimizer.algebra.errors import Infeasible, InputError
 from optimizer.algebra.settings import size
@@ -30,6 +30,10 @@ def main(arguments: Sequence[str]) -> int:
             from jobs.cli.calibrate import run_calibration
 
             return run_calibration(given)
+        if given.command == "archive":
+            from jobs.cli.archive import archive_classes
+
+            return archive_classes()
         if given.command == "test":
             from jobs.cli.test import test
 
@@ -52,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
         print("interrupted; run the same command again to continue", file=sys.stderr)
         return 1
     except Exception as error:
-        if given.command in ("calibrate", "test"):
+        if given.command in ("archive", "calibrate", "test"):
             raise
         if (refused := refusal(error)) is not None:
             print(refused, file=sys.stderr)
@@ -72,6 +76,7 @@ def _parser() -> Parser:
         "calibrate", help="measure what this machine takes for the parts of a batch, under a minute"
     )
     calibrating.add_argument("--out", type=Path, default=Path("calibration.json"), metavar="FILE")
+    commands.add_parser("archive", help="archive the classes that Spark loads, to start sooner from then on")
     add_test_options(commands.add_parser("test", help="answer a directory's fixtures in every way"))
     running = commands.add_parser("run", help="run a topology under the control plane")
     running.add_argument("--topology", required=True, metavar="NAME")

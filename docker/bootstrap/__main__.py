@@ -3,7 +3,7 @@
 Runs under the system's Python, before `.venv` exists, so it uses the standard library only.
 Every step leaves a stamp in `.venv` and costs nothing when nothing changed.
 
-    setup     Python packages, Java, Node, the built front end
+    setup     Python packages, Java with an archive of Spark's classes, Node, the built front end
     browser   a Chromium for the browser tests; its path goes to .venv/chromium
     audit     known weaknesses of the pinned packages; ends with 1 if there are, 3 if nobody could say
     lock      requirements.lock anew, from a clean environment and pyproject.toml
@@ -29,6 +29,7 @@ import packages
 def setup() -> None:
     packages.install()
     java.install()
+    java.archive()
     node.install()
     node.build()
 

@@ -9,11 +9,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from console import CannotInstall, apt_install, run, run_patiently, say
+import stamps
+from console import ROOT, CannotInstall, apt_install, run, run_patiently, say
 from packages import PYTHON, SLOW_NETWORK, VENV
 
 _LEAST = 17
 _OWN = VENV / "java"
+_STARTED_BY = (ROOT / "jobs" / "spark" / "session.py", ROOT / "jobs" / "spark" / "class_archive.py")
 
 
 def find() -> Path | None:
@@ -46,6 +48,23 @@ def install() -> None:
                     "install a JRE 17 and put it on PATH or into JAVA_HOME, then call make again"
                 )
     _announce(java)
+
+
+def archive() -> None:
+    """An archive of the classes that Spark loads, without which topologies start more slowly."""
+    java = find()
+    written = VENV / "share" / "millrace" / "spark-classes.jsa"
+    inputs = stamps.digest(
+        [ROOT / "requirements.lock", *_STARTED_BY], str(java), str(java and _version(java))
+    )
+    if written.exists() and stamps.is_done("archive", inputs):
+        return
+    say("java", "archiving Spark's classes, for topologies to start sooner")
+    failed = run([PYTHON, "-m", "jobs", "archive"])
+    if failed:
+        say("java", f"no archive was written; topologies start without it:\n{failed}")
+        return
+    stamps.done("archive", inputs)
 
 
 def _own_jdk() -> str | None:

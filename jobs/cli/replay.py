@@ -19,7 +19,7 @@ from typing import NoReturn
 from jobs.adaptation.controller import Controller, Policy
 from jobs.adaptation.report import report_epochs
 from jobs.adaptation.schedule import Schedule, read_schedule
-from jobs.cli.given_up import given_up
+from jobs.cli.ending.given_up import given_up
 from jobs.cli.progress import Progress
 from jobs.cli.replay_report import completeness, report
 from jobs.driver.coordinator import Committed, Excess, Trouble

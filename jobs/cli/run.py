@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 import redis
 
-from jobs.cli.last_words import one_line, tell
+from jobs.cli.ending.last_words import one_line, tell
 from jobs.cli.process import become_leader, write_job_file
 from jobs.control_plane.channel import Incoming, Outgoing, connect
 from jobs.control_plane.epoch_reporter import EpochLog

@@ -52,7 +52,7 @@ def log_event(event: Event) -> None:
 def line_of(event: Event) -> tuple[int, str] | None:
     """A level and a line for what happened; None for what happens all the time.
 
-    A process that fails has its own last words (`jobs.cli.last_words`).
+    A process that fails has its own last words (`jobs.cli.ending.last_words`).
 
     >>> from datetime import UTC, datetime
     >>> line_of(JobStopped(run="1", at=datetime(2026, 1, 1, tzinfo=UTC), reason="told to stop"))

@@ -3,7 +3,7 @@
 Behind a level all tasks wait for each other, because what one of them has found may be for another. What
 travels along an edge that stays (`RuleIndex.staying`) never is. So levels are put together into *stages*,
 and tasks wait only between stages: in a cluster a stage is a stage of Spark, on one host the tasks meet
-(`jobs.spark.barrier_batch`).
+(`jobs.spark.executors.barrier_batch`).
 
 Inside a stage levels keep their order. So a probe finds what it finds if tasks wait behind every level:
 what its store is given at this level or before was either sent before the stage began, or made in it by

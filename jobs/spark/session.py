@@ -20,6 +20,7 @@ import psutil
 from pyspark.sql import SparkSession
 
 from jobs.sources.folder.allowed import DIRECTORIES
+from jobs.spark.class_archive import java_options
 from jobs.spark.code_shipping import package_code
 from jobs.spark.silence import silence_accumulators, silence_py4j
 from optimizer.udf.reader import SETTING as FUNCTIONS
@@ -100,7 +101,7 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         # starts small and is let shrink, because most of what it gets is from setting up.
         "spark.driver.extraJavaOptions": (
             "-XX:+UseSerialGC -Xms64m -Xmn32m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=25 "
-            f"-XX:TieredStopAtLevel=1 -Duser.timezone=UTC {quiet}"
+            f"-XX:TieredStopAtLevel=1 -Duser.timezone=UTC {quiet} {java_options()}"
         ),
         "spark.default.parallelism": str(tasks),
         "spark.sql.session.timeZone": "UTC",

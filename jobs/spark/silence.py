@@ -1,6 +1,6 @@
 """Keep the tracebacks of a lost Java process out of a command's output.
 
-Such errors are raised too, and told in one line where the command ends (`jobs.cli.last_words`).
+Such errors are raised too, and told in one line where the command ends (`jobs.cli.ending.last_words`).
 """
 
 from __future__ import annotations

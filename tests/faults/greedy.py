@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.daemon import manager
 
-from jobs.spark.barrier_batch import Round
+from jobs.spark.executors.barrier_batch import Round
 from jobs.worker.task import JoinStage
 
 FROM_BATCH = 2

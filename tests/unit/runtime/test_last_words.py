@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.given_up import given_up
-from jobs.cli.last_words import DEBUG, one_line, tell
+from jobs.cli.ending.given_up import given_up
+from jobs.cli.ending.last_words import DEBUG, one_line, tell
 from jobs.driver.coordinator import Excess
 from jobs.failures.task_failure import Failure, TaskFailed, Told
 from jobs.recovery.checkpoint import Change

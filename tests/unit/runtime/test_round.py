@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.spark.barrier_batch import Round, _give, _take
+from jobs.spark.executors.barrier_batch import Round, _give, _take
 from jobs.worker.exchange import Row, overflow, remove_batch
 from jobs.worker.task import BatchContext
 

@@ -2,7 +2,7 @@
 
 Where a worker is lost, a batch runs as a chain of stages instead.
 
-`jobs.spark.barrier_batch` says what its tasks do, and why on one host it is one stage.
+`jobs.spark.executors.barrier_batch` says what its tasks do, and why on one host it is one stage.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pyspark import SparkContext
 
 from jobs.failures.task_failure import told_by
 from jobs.metrics.reports import TaskReport
-from jobs.spark.barrier_batch import Round
+from jobs.spark.executors.barrier_batch import Round
+from jobs.spark.executors.shuffle_executor import ShuffleExecutor
 from jobs.spark.job_failures import SPARK_ERRORS, failures_told, out_of_memory
 from jobs.spark.oom_guard import Losses
 from jobs.spark.session import local_slots
-from jobs.spark.shuffle_executor import ShuffleExecutor
 from jobs.worker.exchange import exchange_directory, open_reports, remove_batch, remove_exchange
 from jobs.worker.executor import Executed, Groups
 from jobs.worker.set_aside import Aside, Describe

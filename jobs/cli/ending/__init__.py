@@ -1,0 +1,1 @@
+"""What a command says that cannot go on."""

@@ -1,0 +1,1 @@
+"""Spark's side of a batch: the stages in which tasks do their rounds."""
