@@ -1765,6 +1765,12 @@ export interface components {
              */
             record_time: boolean;
             /**
+             * Schemas of values
+             * @description Whether each value begins with the number of its own schema, in the deployment's registry.
+             * @default false
+             */
+            registry: boolean;
+            /**
              * Avro schema
              * @description The Avro schema that values were written with, as JSON text.
              * @default null
@@ -1789,7 +1795,7 @@ export interface components {
             topic: string;
         };
         /** @enum {string} */
-        KafkaTopicFormatEnum: "json" | "avro";
+        KafkaTopicFormatEnum: "json" | "avro" | "protobuf";
         KeptLetters: {
             kept: number;
             /**

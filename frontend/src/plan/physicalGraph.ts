@@ -79,7 +79,7 @@ export type GroupAggregate = z.infer<typeof groupAggregate>;
 
 export const kafkaTopic = z.object({
   /** What a record's value is. */
-  format: z.enum(["json", "avro"]).default("json"),
+  format: z.enum(["json", "avro", "protobuf"]).default("json"),
   /** The column that a record's key goes to; none if keys mean nothing. */
   key: z.string().nullable().default(null),
   /** What to do if the topic no longer has what comes next. */
@@ -88,6 +88,8 @@ export const kafkaTopic = z.object({
   most_per_batch: whole.nullable().default(null),
   /** Whether a tuple's event time is its record's timestamp, or in the value. */
   record_time: z.boolean().default(false),
+  /** Whether each value begins with the number of its own schema, in the deployment's registry. */
+  registry: z.boolean().default(false),
   /** The Avro schema that values were written with, as JSON text. */
   schema: z.string().nullable().default(null),
   /** Values begin with a zero byte and this number in four bytes; empty for bare Avro. */

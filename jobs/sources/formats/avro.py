@@ -17,9 +17,8 @@ from typing import Any
 from fastavro import parse_schema, schemaless_reader
 
 from jobs.sources.formats.decode import FROM_JSON, Converters, Unreadable, Value
+from jobs.sources.formats.frame import unframed
 from optimizer.algebra.types import ColumnType
-
-_HEAD = struct.Struct(">bI")
 
 
 def _timestamp(value: object) -> Value:
@@ -63,17 +62,29 @@ def _schema(text: str) -> Any:
 def _record(value: bytes | None, schema: Any, schema_id: int | None) -> object:
     if value is None:
         return Unreadable("no value")
-    body = io.BytesIO(value)
-    if schema_id is not None:
-        head = value[: _HEAD.size]
-        if len(head) < _HEAD.size or head[0] != 0:
-            return Unreadable("no schema's number before the value")
-        if (found := _HEAD.unpack(head)[1]) != schema_id:
-            return Unreadable(f"schema {found} instead of {schema_id}")
-        body.seek(_HEAD.size)
+    if schema_id is None:
+        return read_record(value, schema, "the schema")
+    framed = unframed(value)
+    if isinstance(framed, Unreadable):
+        return framed
+    found, body = framed
+    if found != schema_id:
+        return Unreadable(f"schema {found} instead of {schema_id}")
+    return read_record(body, schema, "the schema")
+
+
+def read_record(body: bytes, schema: Any, called: str) -> object:
+    """What one value says, or why it cannot be read.
+
+    Args:
+        body: the value.
+        schema: what `fastavro.parse_schema` made of the writer's schema.
+        called: what to call the schema in a reason.
+    """
+    stream = io.BytesIO(body)
     try:
-        record = schemaless_reader(body, schema, None)
+        record: object = schemaless_reader(stream, schema, None)
     except (EOFError, ValueError, IndexError, KeyError, OverflowError, struct.error, TypeError) as error:
-        return Unreadable(f"not Avro of the schema: {type(error).__name__} {error}".rstrip()[:200])
-    rest = len(value) - body.tell()
-    return Unreadable(f"not Avro of the schema: {rest} bytes too many") if rest else record
+        return Unreadable(f"not Avro of {called}: {type(error).__name__} {error}".rstrip()[:200])
+    rest = len(body) - stream.tell()
+    return Unreadable(f"not Avro of {called}: {rest} bytes too many") if rest else record

@@ -290,11 +290,13 @@ def type_records(
     columns: Columns,
     converters: Mapping[ColumnType, Callable[[object], Value]],
     kind_of_record: str,
+    written_as: Callable[[int, str], str] | None = None,
 ) -> tuple[pa.Table, list[int], list[tuple[int, str]]]:
     """Type records, one tuple each: dictionaries, or `Unreadable`.
 
     A missing or null field is NULL and other fields are ignored. A converter raises `ValueError` or
-    `OverflowError` for a value that its type does not have.
+    `OverflowError` for a value that its type does not have; `written_as` tells what its writer said of the
+    field, by position and column.
 
     Returns the typed rows, their positions in `records`, and (position, reason) of the others.
     """
@@ -313,7 +315,8 @@ def type_records(
             try:
                 row.append(None if value is None else convert(value))
             except (ValueError, OverflowError):
-                broken.append((position, f"{name} is not {kind}: {_said(value):.80}"))
+                beside = "" if written_as is None else f", {written_as(position, name)}"
+                broken.append((position, f"{name} is not {kind}: {_said(value):.80}{beside}"))
                 break
         else:
             kept.append(position)

@@ -139,15 +139,9 @@ def type_values(
 ) -> tuple[pa.Table, list[int], list[tuple[str, str]]]:
     """Records as typed rows, their positions, and (reason with place, text) of others.
 
-    The text is the value as it came, hexadecimal for Avro.
+    The text is the value as it came, hexadecimal unless it is JSON alone.
     """
-    if topic.format == "avro":
-        assert topic.schema is not None  # KafkaTopic sees to it
-        read = avro_records(records.values, topic.schema, topic.schema_id)
-        table, kept, broken = type_records(read, stream.columns, FROM_AVRO, "a record")
-    else:
-        read = json_records(records.values)
-        table, kept, broken = type_records(read, stream.columns, FROM_JSON, "a JSON object")
+    table, kept, broken = _typed(records.values, stream, topic)
     if topic.record_time:
         table, kept, unreadable = _with_times(table, kept, records, stream)
         broken += unreadable
@@ -158,9 +152,30 @@ def type_values(
     for position, reason in broken:
         place = f"{wanted.topic}, partition {wanted.partition}, offset {records.offsets[position]}"
         value = records.values[position] or b""
-        text = value.hex() if topic.format == "avro" else value.decode("utf-8", "replace")
+        readable = topic.format == "json" and not topic.registry
+        text = value.decode("utf-8", "replace") if readable else value.hex()
         letters.append((f"{reason} ({place})", text))
     return table, kept, letters
+
+
+def _typed(
+    values: Sequence[bytes | None], stream: GraphStream, topic: KafkaTopic
+) -> tuple[pa.Table, list[int], list[tuple[int, str]]]:
+    """What values say, whatever they are, as `type_records` has it."""
+    columns = stream.columns
+    converters, kind = (FROM_JSON, "a JSON object") if topic.format == "json" else (FROM_AVRO, "a record")
+    if topic.registry:
+        # The registry's client is 15 MB of a process that needs none.
+        from jobs.sources.registry.client import schemas
+        from jobs.sources.registry.values import WrittenValues
+
+        event_time = None if topic.record_time else stream.event_time
+        written = WrittenValues(values, topic.format, columns, event_time, schemas())
+        return type_records(written.records, columns, converters, kind, written.written_as)
+    if topic.format == "avro":
+        assert topic.schema is not None  # KafkaTopic sees to it
+        return type_records(avro_records(values, topic.schema, topic.schema_id), columns, converters, kind)
+    return type_records(json_records(values, columns), columns, converters, kind)
 
 
 def _with_times(

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 import pydantic
 from pydantic import Field, model_validator
 
 from jobs.sources.connector import Descriptor, Numbered
 from jobs.sources.kafka.cluster import SERVERS, configured
-from optimizer.algebra.settings import SETTINGS
+from jobs.sources.registry import deployment
+from optimizer.algebra.settings import SETTINGS, BadSetting
+from optimizer.algebra.types import ColumnType
 from optimizer.logical.source import SourceSettings
+
+Format: TypeAlias = Literal["json", "avro", "protobuf"]
 
 _COUNT = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly."""
@@ -43,8 +48,11 @@ class KafkaTopic(SourceSettings):
     ]
     """The name of a topic."""
     format: Annotated[
-        Literal["json", "avro"],
-        Field(title="Values", json_schema_extra={"x-labels": {"json": "JSON", "avro": "Avro"}}),
+        Format,
+        Field(
+            title="Values",
+            json_schema_extra={"x-labels": {"json": "JSON", "avro": "Avro", "protobuf": "Protobuf"}},
+        ),
     ] = "json"
     """What a record's value is."""
     schema: Annotated[
@@ -69,6 +77,16 @@ class KafkaTopic(SourceSettings):
         ),
     ] = None
     """Values begin with a zero byte and this number in four bytes; empty for bare Avro."""
+    registry: Annotated[
+        bool,
+        Field(
+            title="Schemas of values",
+            json_schema_extra={
+                "x-labels": {"false": "none, or the one above", "true": "in the schema registry"}
+            },
+        ),
+    ] = False
+    """Whether each value begins with the number of its own schema, in the deployment's registry."""
     key: Annotated[
         str | None,
         Field(
@@ -116,7 +134,14 @@ class KafkaTopic(SourceSettings):
     def _agrees(self) -> Self:
         if self.topic in (".", ".."):
             raise ValueError(f"topic: {self.topic!r} instead of another name: Kafka refuses this one")
-        if self.format == "avro":
+        if self.registry:
+            if self.schema is not None or self.schema_id is not None:
+                raise ValueError(
+                    "schema: a schema instead of none, for a topic whose schemas are in the registry"
+                )
+        elif self.format == "protobuf":
+            raise ValueError("registry: false instead of true, which format protobuf needs")
+        elif self.format == "avro":
             _check_schema(self.schema)
         elif self.schema is not None or self.schema_id is not None:
             raise ValueError("schema: an Avro schema instead of none, for a topic whose format is json")
@@ -128,6 +153,11 @@ class KafkaTopic(SourceSettings):
             return None
         return f"an operator to set {SERVERS}: this deployment has no Kafka cluster"
 
+    def look(self, columns: Sequence[tuple[str, ColumnType]]) -> None:
+        if self.registry and deployment.configured() is None:
+            operator = f"an operator to set {deployment.URL}: this deployment has no schema registry"
+            raise BadSetting("registry", "true", operator)
+
     @property
     def place(self) -> str:
         return f"the topic {self.topic}"
@@ -135,7 +165,7 @@ class KafkaTopic(SourceSettings):
 
 def _check_schema(schema: str | None) -> None:
     if schema is None:
-        raise ValueError("schema: none instead of an Avro schema, which format avro needs")
+        raise ValueError("schema: none instead of an Avro schema, or registry: true, which format avro needs")
     try:
         document = json.loads(schema)
     except ValueError as error:

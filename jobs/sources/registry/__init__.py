@@ -1,0 +1,1 @@
+"""Schemas of values, in the deployment's schema registry."""

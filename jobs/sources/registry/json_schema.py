@@ -1,0 +1,48 @@
+"""JSON Schemas of the registry.
+
+A JSON value tells by itself what it says. So the schema neither turns a value away nor has to be complete: it
+says what its writer meant, where a value does not fit.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from jobs.sources.formats.decode import Columns, json_records
+from jobs.sources.registry.client import Schema, Schemas
+from jobs.sources.registry.writer import Unusable, Writer
+
+
+class JsonWriter(Writer):
+    """A JSON Schema. Raises `Unusable` for text that is none."""
+
+    def __init__(self, schema: Schema, number: int, schemas: Schemas) -> None:
+        try:
+            document = json.loads(schema.text)
+        except ValueError as error:
+            raise Unusable(f"it is no JSON ({error})") from error
+        found = document.get("properties", {}) if isinstance(document, dict) else {}
+        self.properties: dict[str, Any] = found if isinstance(found, dict) else {}
+
+    def record(self, body: bytes, columns: Columns) -> object:
+        return json_records([body], columns)[0]
+
+    def type_of(self, body: bytes, column: str) -> str | None:
+        return type_name(self.properties[column]) if column in self.properties else None
+
+
+def type_name(schema: Any) -> str:
+    """A property's type for people.
+
+    >>> type_name({"type": ["null", "string"], "format": "date-time"})
+    'null or string (date-time)'
+    """
+    if not isinstance(schema, dict):
+        return "anything"
+    for key in ("oneOf", "anyOf"):
+        if isinstance(schema.get(key), list):
+            return " or ".join(type_name(branch) for branch in schema[key])
+    kind = schema.get("type", schema.get("$ref", "anything"))
+    name = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+    return f"{name} ({schema['format']})" if "format" in schema else name

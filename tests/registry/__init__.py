@@ -1,0 +1,1 @@
+"""Schema registries: a stand-in in this process, and Apicurio's, which Maven fetches."""
