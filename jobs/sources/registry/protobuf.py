@@ -6,6 +6,7 @@ NULL where Protobuf can tell (messages, `optional`, proto2, `oneof`), and its ty
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,13 +17,11 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from confluent_kafka.schema_registry.confluent.types import decimal_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
-from google.type import date_pb2
 
 from jobs.sources.formats.decode import Columns, Unreadable
 from jobs.sources.registry.client import Schema, Schemas
@@ -31,8 +30,15 @@ from jobs.sources.registry.writer import Unusable, Writer, referenced
 _COMPILER_S = 60.0
 _FILE = "millrace.value.proto"
 """What the schema itself is called among what it imports."""
-_SHIPPED = (decimal_pb2, date_pb2)
-"""Imports that a registry resolves without references."""
+_SHIPPED = {
+    "confluent/type/decimal.proto": 'syntax = "proto3"; package confluent.type; '
+    "message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }",
+    "google/type/date.proto": 'syntax = "proto3"; package google.type; '
+    "message Date { int32 year = 1; int32 month = 2; int32 day = 3; }",
+}
+"""Files that schemas import without a reference; Protobuf's own come with the compiler."""
+_NO_ERROR = re.compile(r"WARNING: |[IW]\d{4} ")
+"""With what lines of the compiler begin that are about itself."""
 _WHOLE, _LONGEST = 0x7F, 10
 """A varint's bits in a byte, and its bytes at most."""
 
@@ -140,26 +146,22 @@ def compiled(text: str, imported: dict[str, str]) -> list[FileDescriptorProto]:
     """
     with tempfile.TemporaryDirectory(prefix="millrace-proto-") as scratch:
         folder = Path(scratch)
-        for path, content in {**imported, _FILE: text}.items():
+        texts = folder / "texts"
+        for path, content in {**_SHIPPED, **imported, _FILE: text}.items():
             if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
                 raise Unusable(f"the import {path!r} leads out of the schema")
-            there = folder / "texts" / path
-            there.parent.mkdir(parents=True, exist_ok=True)
-            there.write_text(content)
-        shipped = FileDescriptorSet()
-        for module in _SHIPPED:
-            if module.DESCRIPTOR.name not in imported:
-                shipped.file.add().ParseFromString(module.DESCRIPTOR.serialized_pb)
-        (folder / "shipped").write_bytes(shipped.SerializeToString())
-        command = [sys.executable, "-m", "grpc_tools.protoc", f"--descriptor_set_in={folder / 'shipped'}"]
-        command += [f"--proto_path={folder / 'texts'}", f"--proto_path={files('grpc_tools') / '_proto'}"]
+            (texts / path).parent.mkdir(parents=True, exist_ok=True)
+            (texts / path).write_text(content)
+        command = [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={texts}"]
+        command += [f"--proto_path={files('grpc_tools') / '_proto'}"]
         command += ["--include_imports", f"--descriptor_set_out={folder / 'made'}", _FILE]
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, check=False, timeout=_COMPILER_S
         )
         if done.returncode:
-            first = next((line for line in done.stderr.splitlines() if line.strip()), "nothing")
-            raise Unusable(first.replace(_FILE, "the schema")[:200])
+            lines = [line for line in done.stderr.splitlines() if line and not _NO_ERROR.match(line)]
+            told = lines[0] if lines else f"the compiler ends with {done.returncode}"
+            raise Unusable(told.replace(f"{texts}/", "").replace(_FILE, "the schema")[:200])
         return list(FileDescriptorSet.FromString((folder / "made").read_bytes()).file)
 
 
