@@ -21,6 +21,7 @@ from jobs.protocol import (
     BatchCompleted,
     BatchFailed,
     BatchGivenUp,
+    BatchWaits,
     CoreUse,
     DeployRefused,
     EpochCompleted,
@@ -47,6 +48,7 @@ def told_state(state: LiveState, sight: Sight) -> LiveState:
     if sight.queries is None:
         return state
     batch, failed, statistics = state.batch, state.failed_batch, state.statistics
+    waiting = state.waiting_batch
     return state.model_copy(
         update={
             "error": None if state.error is None else sight.text(state.error),
@@ -57,6 +59,9 @@ def told_state(state: LiveState, sight: Sight) -> LiveState:
             else failed.model_copy(
                 update={"error": sight.text(failed.error), "set_aside": sight.by_stream(failed.set_aside)}
             ),
+            "waiting_batch": None
+            if waiting is None
+            else waiting.model_copy(update={"reason": sight.text(waiting.reason)}),
             "history": tuple(one.model_copy(update={"results": None}) for one in state.history),
             "store_history": tuple(
                 one.model_copy(update={"stores": sight.by_element(one.stores)}) for one in state.store_history
@@ -138,9 +143,10 @@ def _given_up(event: BatchGivenUp, sight: Sight) -> dict[str, Any]:
     return {"steps": sight.by_element(event.steps), "failed": sight.by_query(failed)}
 
 
+@_hidden_parts.register(BatchWaits)
 @_hidden_parts.register(DeployRefused)
 @_hidden_parts.register(JobStopped)
-def _reason(event: DeployRefused | JobStopped, sight: Sight) -> dict[str, Any]:
+def _reason(event: BatchWaits | DeployRefused | JobStopped, sight: Sight) -> dict[str, Any]:
     return {"reason": sight.text(event.reason)}
 
 

@@ -19,6 +19,7 @@ from jobs.protocol import (
     BatchCompleted,
     BatchFailed,
     BatchGivenUp,
+    BatchWaits,
     CoreUse,
     DeployRefused,
     EpochCompleted,
@@ -111,6 +112,15 @@ class FailedBatch(BaseModel, frozen=True, extra="forbid"):
     """Tuples by stream; empty while they are searched for."""
 
 
+class WaitingBatch(BaseModel, frozen=True, extra="forbid"):
+    """A batch that cannot be worked on while a server does not answer."""
+
+    at: datetime
+    """When it was tried last."""
+    batch: int
+    reason: str
+
+
 class EpochPoint(BaseModel, frozen=True, extra="forbid"):
     """An epoch in short: how far what its plan was chosen for was from what happened."""
 
@@ -147,6 +157,8 @@ class LiveState(BaseModel, frozen=True, extra="forbid"):
     """The batch that waits for another plan; None if none does."""
     failed_batch: FailedBatch | None = None
     """The newest batch of the newest run that is searched, or was, for the tuples that it fails with."""
+    waiting_batch: WaitingBatch | None = None
+    """The batch that waits for a server; None if none does."""
     epochs: tuple[EpochPoint, ...] = ()
     """Oldest first."""
     statistics: EpochCompleted | None = None
@@ -183,6 +195,7 @@ def fold(state: LiveState, event_id: str, event: AnyEvent) -> LiveState:
             "statistics": None,
             "given_up": None,
             "failed_batch": None,
+            "waiting_batch": None,
         }
     current = state.model_copy(update=changed)
     return current.model_copy(update=_effect(current, event))
@@ -198,6 +211,7 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
             return {
                 "batch": event,
                 "given_up": None,
+                "waiting_batch": None,
                 "failed_batch": _still_told(state.failed_batch, event),
                 "history": _put(state.history, "batch", _point(event), BATCHES_KEPT),
                 "store_history": _put(
@@ -223,14 +237,16 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
             return {"shapes": _put(state.shapes, "batch", _picked(ShapePoint, event), SWITCHES_KEPT)}
         case BatchFailed():
             return {"failed_batch": _picked(FailedBatch, event)}
+        case BatchWaits():
+            return {"waiting_batch": _picked(WaitingBatch, event)}
         case BatchGivenUp():
             return {"given_up": _picked(GivenUp, event)}
         case DeployRefused():
             return {}
         case JobStopped():
-            return {"state": "stopped", "given_up": None}
+            return {"state": "stopped", "given_up": None, "waiting_batch": None}
         case JobFailed():
-            return {"state": "failed", "error": event.error, "given_up": None}
+            return {"state": "failed", "error": event.error, "given_up": None, "waiting_batch": None}
 
 
 def _still_told(failed: FailedBatch | None, batch: BatchCompleted) -> FailedBatch | None:

@@ -18,6 +18,7 @@ from jobs.protocol import (
     BatchCompleted,
     BatchFailed,
     BatchGivenUp,
+    BatchWaits,
     DeployRefused,
     EpochCompleted,
     Heartbeat,
@@ -101,7 +102,7 @@ def _record(topology: Topology, entry: str, event: AnyEvent) -> None:
                 },
             )
             _activate(topology, event.plan_id)
-        case EpochCompleted() | ShapesChanged() | BatchFailed():
+        case EpochCompleted() | ShapesChanged() | BatchFailed() | BatchWaits():
             # The pages' state holds them; planning again reads epochs from Redis.
             pass
         case DeployRefused():

@@ -148,7 +148,8 @@ def _stall(topology: Topology, run: Run, state: LiveState, now: datetime) -> str
 
     Every failure in a row doubles the patience: a batch that only takes long gets its time at last.
     A batch that was given up waits for another plan, and not because of the job. To find the tuples that a
-    batch fails with takes as long as many batches do: a job has the same time again for it.
+    batch fails with takes as long as many batches do: a job has the same time again for it, and from each
+    word that its batch waits for a server.
     """
     if run.started_at is None or topology.given_up:
         return None
@@ -156,12 +157,12 @@ def _stall(topology: Topology, run: Run, state: LiveState, now: datetime) -> str
     patience = max(timedelta(seconds=settings.MILLRACE_STUCK_SECONDS), triggers)
     patience *= 2 ** min(topology.failures, _MOST_DOUBLINGS)
     progress = max(run.started_at, state.history[-1].at) if state.history else run.started_at
-    if state.failed_batch is not None:
-        progress = max(progress, state.failed_batch.at)
+    words = [one.at for one in (state.failed_batch, state.waiting_batch) if one is not None]
+    progress = max((progress, *words))
     since = waiting_since(topology, state) if now - progress > patience else None
     if since is None:
         return None
-    waited = now - max(since, progress if state.failed_batch is not None else run.started_at)
+    waited = now - max(since, progress if words else run.started_at)
     if waited <= patience:
         return None
     return f"stuck: tuples have waited for {waited.total_seconds():.0f} s and no batch was committed"

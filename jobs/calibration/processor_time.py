@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from jobs.driver.batch_protocol import BatchProtocol
-from jobs.driver.coordinator import Committed, Excess, Trouble
+from jobs.driver.coordinator import Committed, Excess, Outage, Trouble
 from jobs.driver.settings import Settings
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.sources.files.stream_files import FileRange
@@ -61,6 +61,10 @@ class TimedTopology:
     def batch_failed(self, trouble: Trouble) -> NoReturn:
         """As in `Coordinator`."""
         raise RuntimeError(f"batch {trouble.batch} fails: {trouble.error}")
+
+    def batch_waits(self, outage: Outage) -> NoReturn:
+        """As in `Coordinator`."""
+        raise RuntimeError(f"batch {outage.batch} waits: {outage.reason}")
 
     def batch_given_up(self, excess: Excess) -> NoReturn:
         """As in `Coordinator`."""

@@ -22,7 +22,7 @@ from jobs.adaptation.schedule import Schedule, read_schedule
 from jobs.cli.ending.given_up import given_up
 from jobs.cli.progress import Progress
 from jobs.cli.replay_report import completeness, report
-from jobs.driver.coordinator import Committed, Excess, Trouble
+from jobs.driver.coordinator import Committed, Excess, Outage, Trouble
 from jobs.driver.settings import Settings
 from jobs.driver.topology import Topology
 from jobs.failures.dead_letters import DEAD_LETTERS
@@ -197,6 +197,10 @@ class _Replay:
         """True if nothing is left to read, and nothing waits any more."""
         ended = all(state.ended for state in last.streams.values())
         return ended and settled(last.position) >= self._settles
+
+    def batch_waits(self, outage: Outage) -> NoReturn:
+        """End the replay: its files are here, so no server is asked for tuples."""
+        raise RuntimeError(f"batch {outage.batch} waits: {outage.reason}")
 
     def batch_given_up(self, excess: Excess) -> NoReturn:
         """End the replay, before a step that makes too much fills the memory."""

@@ -33,12 +33,13 @@ from jobs.control_plane.latency_window import LatencyWindow
 from jobs.control_plane.run_log import begin_log
 from jobs.control_plane.tables import table_changes, tables_of
 from jobs.driver.batch_totals import waits
-from jobs.driver.coordinator import Committed, Excess, Trouble
+from jobs.driver.coordinator import Committed, Excess, Outage, Stopping, Trouble
 from jobs.driver.settings import Settings
 from jobs.driver.topology import Topology
 from jobs.protocol import (
     BatchFailed,
     BatchGivenUp,
+    BatchWaits,
     Control,
     Deploy,
     DeployRefused,
@@ -74,6 +75,8 @@ from optimizer.logical.stream import MOST_TASKS
 from optimizer.physical.graph import PhysicalGraph
 
 _POLL_S = 0.1
+_RETRY_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+"""Until a batch whose server is away is tried again, the last for all later tries."""
 _FAREWELL_S = 5.0
 
 
@@ -366,6 +369,23 @@ class _Job:
                 set_aside=dict(trouble.set_aside),
             )
         )
+
+    def batch_waits(self, outage: Outage) -> None:
+        """Say for which server a batch waits, and try it again later."""
+        self._outgoing.send(
+            BatchWaits(
+                run=self._given.run,
+                at=_now(),
+                plan_id=outage.change.plan_id,
+                batch=outage.batch,
+                reason=outage.reason,
+            )
+        )
+        later = time.monotonic() + _RETRY_S[min(outage.tries, len(_RETRY_S)) - 1]
+        while time.monotonic() < later:
+            if self._stop is not None and self._stop.mode == "now":
+                raise Stopping
+            time.sleep(_POLL_S)
 
     def batch_given_up(self, excess: Excess) -> Change | None:
         """Report a batch that makes too much and wait for another plan; None for a stop."""

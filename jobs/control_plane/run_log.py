@@ -12,6 +12,7 @@ from jobs.protocol import (
     BatchCompleted,
     BatchFailed,
     BatchGivenUp,
+    BatchWaits,
     DeployRefused,
     Event,
     JobStarted,
@@ -73,6 +74,8 @@ def line_of(event: Event) -> tuple[int, str] | None:
             return logging.INFO, f"stores {', '.join(sorted(event.stores))} took other shapes"
         case BatchFailed():
             return logging.ERROR, f"batch {event.batch} failed repeatedly: {event.error}"
+        case BatchWaits():
+            return logging.WARNING, f"batch {event.batch} waits: {event.reason}"
         case BatchGivenUp():
             return logging.WARNING, f"batch {event.batch} exceeded its limit and waits for another plan"
         case DeployRefused():

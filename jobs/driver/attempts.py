@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from jobs.driver.batch_totals import Gathered, gather
-from jobs.driver.coordinator import Coordinator, Excess, Stopping, Trouble
+from jobs.driver.coordinator import Coordinator, Excess, Outage, Stopping, Trouble
 from jobs.driver.layouts import layouts_of
 from jobs.driver.settings import Settings
 from jobs.driver.split_assignment import assign
@@ -167,14 +167,31 @@ class Attempts:
         Raises as `bisect` does.
         """
         try:
-            return Bisected(self._attempt(begun, descriptors, once=False), tuple(descriptors), (), 1)
+            return Bisected(self._answered(begun, descriptors, once=False), tuple(descriptors), (), 1)
         except TaskFailed as error:
             failure = error.failure
         self.given_up = True
         self.coordinator.batch_failed(Trouble(begun.context.batch, begun.change, str(failure), {}))
-        attempt = partial(self._attempt, begun, once=True)
+        attempt = partial(self._answered, begun, once=True)
         cut = partial(halves, server=RedisEntries(self.settings.redis_url))
         return bisect(descriptors, attempt, cut, failure)
+
+    def _answered(self, begun: Begun, descriptors: Sequence[Descriptor], *, once: bool) -> Gathered:
+        """As `_attempt`, again and again while a server is away.
+
+        Raises `TaskFailed` for other failures only, and `Stopping`.
+        """
+        tries = 0
+        while True:
+            try:
+                return self._attempt(begun, descriptors, once=once)
+            except TaskFailed as error:
+                if not error.failure.away:
+                    raise
+                reason = str(error.failure)
+            self.given_up = True
+            tries += 1
+            self.coordinator.batch_waits(Outage(begun.context.batch, begun.change, reason, tries))
 
     def _attempt(self, begun: Begun, descriptors: Sequence[Descriptor], *, once: bool) -> Gathered:
         """Work on tuples under a plan; nothing is committed.

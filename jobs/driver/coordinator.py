@@ -26,6 +26,18 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
+class Outage:
+    """That a batch cannot be worked on while a server is away."""
+
+    batch: int
+    change: Change
+    reason: str
+    """Which server, and what it was asked for, on one line."""
+    tries: int
+    """How often the batch was tried so far; at least once."""
+
+
+@dataclass(frozen=True, slots=True)
 class Excess:
     """A batch given up because steps of its plan made too much or queries fail."""
 
@@ -71,6 +83,13 @@ class Coordinator(Protocol):
 
     def batch_failed(self, trouble: Trouble) -> None:
         """Hear that a batch is searched for the tuples that it fails with."""
+        ...
+
+    def batch_waits(self, outage: Outage) -> None:
+        """Let some time pass before a batch is tried again, and say why.
+
+        Raises `Stopping` instead while the topology is being stopped.
+        """
         ...
 
     def batch_given_up(self, excess: Excess) -> Change | None:

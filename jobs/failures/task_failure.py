@@ -40,6 +40,8 @@ class Failure:
     """For which queries; none if for all of them, or if nobody knows."""
     every_tuple: bool = False
     """True if no tuple had a part in it: what the queries ask for cannot be made ready."""
+    away: bool = False
+    """True if a server did not answer: the same tuples may be worked on later."""
 
     @property
     def lost(self) -> bool:
@@ -62,7 +64,7 @@ class Told(Exception):
     """What a task raises in place of what was raised in it."""
 
     def __init__(self, failure: Failure) -> None:
-        document = [failure.where, failure.error, list(failure.queries), failure.every_tuple]
+        document = [failure.where, failure.error, list(failure.queries), failure.every_tuple, failure.away]
         super().__init__(_MARK + json.dumps({"failure": document}))
 
 
@@ -126,8 +128,8 @@ def told_by(said: str) -> Failure | None:
     """
     found = _TOLD.findall(said)
     if found:
-        where, error, queries, every_tuple = json.loads(found[-1])["failure"]
-        return Failure(where, error, tuple(queries), every_tuple)
+        where, error, queries, every_tuple, away = json.loads(found[-1])["failure"]
+        return Failure(where, error, tuple(queries), every_tuple, away)
     if _LOST in said:
         return Failure("", _ENDED)
     return None

@@ -340,6 +340,19 @@ class BatchFailed(Event):
     """Tuples by stream that were set aside; empty while they are searched for."""
 
 
+class BatchWaits(Event):
+    """A batch that waits for a server.
+
+    Said whenever it was tried in vain.
+    """
+
+    type: Literal["batch_waits"] = "batch_waits"
+    plan_id: str
+    batch: int
+    reason: str
+    """Which server, and what for, on one line."""
+
+
 class BatchGivenUp(Event):
     """A batch whose plan's steps make too much, or whose queries fail.
 
@@ -466,6 +479,7 @@ AnyEvent = Annotated[
     | PlanSwitched
     | ShapesChanged
     | BatchFailed
+    | BatchWaits
     | BatchGivenUp
     | DeployRefused
     | JobStopped

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from jobs.aggregation.changes import current_table
 from jobs.driver.batch_protocol import BatchProtocol
-from jobs.driver.coordinator import Committed, Excess, Trouble
+from jobs.driver.coordinator import Committed, Excess, Outage, Trouble
 from jobs.driver.settings import Settings
 from jobs.failures.dead_letters import DEAD_LETTERS
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
@@ -165,6 +165,10 @@ class Execution:
     def batch_failed(self, trouble: Trouble) -> NoReturn:
         """As in `Coordinator`."""
         raise RuntimeError(f"batch {trouble.batch} fails: {trouble.error}")
+
+    def batch_waits(self, outage: Outage) -> NoReturn:
+        """As in `Coordinator`."""
+        raise RuntimeError(f"batch {outage.batch} waits: {outage.reason}")
 
     def batch_given_up(self, excess: Excess) -> NoReturn:
         """As in `Coordinator`."""

@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.failures.task_failure import leaving_trail, telling
+from jobs.failures.task_failure import Failure, Told, leaving_trail, telling
 from jobs.join.index_columns import limit_of
 from jobs.metrics.cpu_time import CpuClock
 from jobs.metrics.reports import Answers, Arrived, Tail, TaskReport
@@ -32,7 +32,7 @@ from jobs.protocol.metrics import QueryCounts, StreamProgress, values
 from jobs.recovery.manifest import OutputFile, read_manifest
 from jobs.sinks.parquet import DEAD_LETTER_FOLDER, result_folder, results_as_arrow, write_hidden
 from jobs.sources.ahead import latest_times
-from jobs.sources.connector import Descriptor, Raw
+from jobs.sources.connector import Away, Descriptor, Raw
 from jobs.sources.read import read
 from jobs.storage.partition import PartitionState, state_root
 from jobs.storage.remote import read_bytes
@@ -42,7 +42,7 @@ from jobs.worker.holding import Waiting
 from jobs.worker.ingest import Ingested, ingest
 from jobs.worker.level import work_stage
 from jobs.worker.running import folding
-from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.graph import GraphStream, PhysicalGraph
 
 _SAMPLED_RESULTS = 2000
 """Results of a query and task whose latency is looked at."""
@@ -260,14 +260,28 @@ def _outbox(
     return Outbox(graph, context.partitions, context.exchange, f"{level}-{task}-{new_attempt()}", near)
 
 
+def _read(
+    descriptor: Descriptor,
+    stream: GraphStream,
+    columns: Collection[str],
+    redis_url: str | None,
+    *,
+    whole: bool = False,
+) -> Raw:
+    """As `read`; what it raises is told, and a server that is away as one."""
+    try:
+        with telling("reading", (), stream.name):
+            return read(descriptor, stream, columns, redis_url, whole=whole)
+    except Away as error:
+        raise Told(Failure(f"reading {stream.name}", str(error), away=True)) from error
+
+
 def _ingest_one(
     graph: PhysicalGraph, descriptor: Descriptor, base: int, late_below: int | None, context: BatchContext
 ) -> tuple[Raw, Ingested]:
     stream = index_of(graph).streams[descriptor.stream]
-    reading = telling("reading", (), descriptor.stream)
     needed = needed_columns(graph, descriptor.stream)
-    with reading:
-        raw = read(descriptor, stream, needed, context.redis_url)
+    raw = _read(descriptor, stream, needed, context.redis_url)
     times = raw.table.column(stream.event_time)
     span = pc.min_max(times.cast(pa.int64())).as_py()
     oldest, newest = span["min"], span["max"]
@@ -280,8 +294,7 @@ def _ingest_one(
     wanted = context.output is not None or context.tail
     if letters and wanted and raw.table.num_columns < len(stream.columns):
         # Some of these become dead letters, which keep the whole tuple.
-        with reading:
-            raw = read(descriptor, stream, needed, context.redis_url, whole=True)
+        raw = _read(descriptor, stream, needed, context.redis_url, whole=True)
     layouts = dict(context.layouts)
     with telling("taking in", (), descriptor.stream):
         done = ingest(

@@ -11,7 +11,7 @@ from backend.live.api.declared import DeclaredField
 from backend.live.state import LiveState
 from backend.overview.queries import NewestResult, Own, Watched
 
-_LIVE = ("heartbeat_at", "given_up", "failed_batch", "history")
+_LIVE = ("heartbeat_at", "given_up", "failed_batch", "waiting_batch", "history")
 """The parts of a snapshot that the page shows."""
 
 

@@ -2744,6 +2744,7 @@ export interface components {
             statistics: components["schemas"]["EpochCompleted"] | null;
             store_history: components["schemas"]["StoresPoint"][];
             switches: components["schemas"]["SwitchPoint"][];
+            waiting_batch: components["schemas"]["WaitingBatch"] | null;
         };
         /** @enum {string} */
         SolverEnum: "highs" | "cbc";
@@ -3234,6 +3235,21 @@ export interface components {
         VersionWriteRequest: {
             sql: string;
         };
+        /**
+         * WaitingBatch
+         * @description A batch that cannot be worked on while a server does not answer.
+         */
+        WaitingBatch: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Batch */
+            batch: number;
+            /** Reason */
+            reason: string;
+        };
         /** @description A topology, and the newest batches of its run. */
         Watched: {
             failed_batch: components["schemas"]["FailedBatch"] | null;
@@ -3242,6 +3258,7 @@ export interface components {
             heartbeat_at: string | null;
             history: components["schemas"]["HistoryPoint"][];
             topology: components["schemas"]["Topology"];
+            waiting_batch: components["schemas"]["WaitingBatch"] | null;
         };
         /** @description The text as one query over streams, or what our SQL cannot express. */
         WholeQuery: {

@@ -48,6 +48,13 @@ export const switchPoint = z.object({
 });
 export type SwitchPoint = z.infer<typeof switchPoint>;
 
+export const waitingBatch = z.object({
+  at: z.string(),
+  batch: whole,
+  reason: z.string(),
+});
+export type WaitingBatch = z.infer<typeof waitingBatch>;
+
 export const appliedQuery = z.object({
   directory: z.string(),
   by: z.string().nullable(),
@@ -191,6 +198,17 @@ export const batchGivenUp = z.object({
   failed: z.record(z.string(), z.string()).optional(),
 });
 export type BatchGivenUp = z.infer<typeof batchGivenUp>;
+
+export const batchWaits = z.object({
+  version: z.literal(1),
+  run: z.string(),
+  at: z.string(),
+  type: z.literal("batch_waits"),
+  plan_id: z.string(),
+  batch: whole,
+  reason: z.string(),
+});
+export type BatchWaits = z.infer<typeof batchWaits>;
 
 export const deployRefused = z.object({
   version: z.literal(1),
@@ -394,7 +412,7 @@ export const correctness = z.object({
 });
 export type Correctness = z.infer<typeof correctness>;
 
-export const liveEvent = z.discriminatedUnion("type", [jobStarted, heartbeat, batchCompleted, epochCompleted, planSwitched, shapesChanged, batchFailed, batchGivenUp, deployRefused, jobStopped, jobFailed]);
+export const liveEvent = z.discriminatedUnion("type", [jobStarted, heartbeat, batchCompleted, epochCompleted, planSwitched, shapesChanged, batchFailed, batchWaits, batchGivenUp, deployRefused, jobStopped, jobFailed]);
 export type LiveEvent = z.infer<typeof liveEvent>;
 
 export const topologyQuery = z.object({
@@ -427,6 +445,7 @@ export const snapshot = z.object({
   shapes: z.array(shapePoint),
   given_up: givenUp.nullable(),
   failed_batch: failedBatch.nullable(),
+  waiting_batch: waitingBatch.nullable(),
   epochs: z.array(epochPoint),
   statistics: epochCompleted.nullable(),
   queries: z.array(topologyQuery),
@@ -434,4 +453,4 @@ export const snapshot = z.object({
 export type Snapshot = z.infer<typeof snapshot>;
 
 /** The names under which the events arrive, `reset` apart. */
-export const EVENT_TYPES = ["batch", "batch_failed", "batch_given_up", "deploy_refused", "epoch", "heartbeat", "job_failed", "job_started", "job_stopped", "plan_switched", "shapes_changed"] as const;
+export const EVENT_TYPES = ["batch", "batch_failed", "batch_given_up", "batch_waits", "deploy_refused", "epoch", "heartbeat", "job_failed", "job_started", "job_stopped", "plan_switched", "shapes_changed"] as const;

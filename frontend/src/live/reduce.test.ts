@@ -213,6 +213,17 @@ describe("reduce", () => {
     expect(play(EMPTY, [started, failed({ r: 2 }), { ...started, run: "a2" }]).failed_batch).toBeNull();
   });
 
+  it("tells of a batch that waits for a server until it is committed or the job ends", () => {
+    const common = { version: 1, run: "a1", at: at(1) } as const;
+    const waits: LiveEvent = { ...common, type: "batch_waits", plan_id: "P1", batch: 1, reason: "no answer" };
+    const waiting = play(EMPTY, [started, waits]);
+    expect(waiting.waiting_batch).toEqual({ at: at(1), batch: 1, reason: "no answer" });
+    expect(play(EMPTY, [started, waits, batch(1)]).waiting_batch).toBeNull();
+    const stopped: LiveEvent = { ...common, type: "job_stopped", reason: "told to stop" };
+    expect(play(EMPTY, [started, waits, stopped]).waiting_batch).toBeNull();
+    expect(play(EMPTY, [started, waits, { ...started, run: "a2" }]).waiting_batch).toBeNull();
+  });
+
   it("goes through the states of the contract's table", () => {
     expect(play(EMPTY, story.slice(0, 1)).state).toBe("running");
     expect(play(EMPTY, story.slice(0, 9)).state).toBe("idle");

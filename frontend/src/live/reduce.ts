@@ -84,6 +84,7 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
       statistics: null,
       given_up: null,
       failed_batch: null,
+      waiting_batch: null,
     };
   }
   switch (event.type) {
@@ -96,6 +97,7 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
         ...state,
         batch: event,
         given_up: null,
+        waiting_batch: null,
         failed_batch:
           state.failed_batch !== null &&
           Object.keys(state.failed_batch.set_aside).length === 0 &&
@@ -134,13 +136,15 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
       const { at, batch, error, set_aside } = event;
       return { ...state, failed_batch: { at, batch, error, set_aside } };
     }
+    case "batch_waits":
+      return { ...state, waiting_batch: { at: event.at, batch: event.batch, reason: event.reason } };
     case "batch_given_up":
       return { ...state, given_up: { at: event.at, plan_id: event.plan_id, batch: event.batch } };
     case "deploy_refused":
       return state;
     case "job_stopped":
-      return { ...state, state: "stopped", given_up: null };
+      return { ...state, state: "stopped", given_up: null, waiting_batch: null };
     case "job_failed":
-      return { ...state, state: "failed", error: event.error, given_up: null };
+      return { ...state, state: "failed", error: event.error, given_up: null, waiting_batch: null };
   }
 }

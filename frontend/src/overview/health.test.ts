@@ -28,6 +28,13 @@ describe("what is wrong", () => {
     ["a job that waits for room", {}, { waiting: "2 of 2 jobs run" }, "waits: 2 of 2", "/jobs/"],
     ["a failed batch", { failed_batch }, {}, "Batch 7 of flights failed", "/topologies/flights/?tab=Log"],
     [
+      "a batch that waits for a server",
+      { waiting_batch: { at: before(9), batch: 8, reason: "the schema registry does not answer" } },
+      {},
+      "Batch 8 of flights waits: the schema registry does not answer",
+      "/topologies/flights/?tab=Log",
+    ],
+    [
       "a batch beyond its limit",
       { given_up: { at: before(9), plan_id: "P", batch: 8 } },
       {},

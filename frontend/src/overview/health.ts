@@ -76,11 +76,16 @@ function stateOf(topology: TopologyDocument): Finding[] {
   return found;
 }
 
-function batchesOf({ topology, failed_batch, given_up }: WatchedTopology): Finding[] {
+function batchesOf({ topology, failed_batch, waiting_batch, given_up }: WatchedTopology): Finding[] {
   const found: Finding[] = [];
   if (failed_batch !== null)
     found.push({
       text: `Batch ${failed_batch.batch} of ${topology.name} failed repeatedly: ${failed_batch.error}`,
+      href: pageOf(topology, "Log"),
+    });
+  if (waiting_batch !== null)
+    found.push({
+      text: `Batch ${waiting_batch.batch} of ${topology.name} waits: ${waiting_batch.reason}`,
       href: pageOf(topology, "Log"),
     });
   if (given_up !== null)

@@ -17,6 +17,7 @@ export function unknownThen(now: Snapshot): Snapshot {
     statistics: null,
     given_up: null,
     failed_batch: null,
+    waiting_batch: null,
   };
 }
 

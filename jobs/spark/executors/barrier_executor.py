@@ -63,7 +63,8 @@ class BarrierExecutor:
                 raise
             if self._losses.add(said) and self._losses.too_many:
                 raise out_of_memory(context, self._losses) from error
-            if once and told_by(said) is not None:
+            failure = told_by(said)
+            if failure is not None and (once or failure.away):
                 raise
         return Executed(self._chain.chained(graph, context, groups), given_up=True)
 

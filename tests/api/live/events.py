@@ -11,6 +11,7 @@ from jobs.protocol import (
     BatchCompleted,
     BatchFailed,
     BatchGivenUp,
+    BatchWaits,
     DeployRefused,
     ElementRate,
     EpochCompleted,
@@ -133,5 +134,8 @@ event: st.SearchStrategy[AnyEvent] = st.one_of(
     ),
     st.builds(DeployRefused, run=runs, at=times, plan_id=plans, reason=st.just("no room")),
     st.builds(JobStopped, run=runs, at=times, reason=st.just("now")),
+    st.builds(
+        BatchWaits, run=runs, at=times, plan_id=st.just("p1"), batch=st.integers(0, 9), reason=st.just("no")
+    ),
     st.builds(JobFailed, run=runs, at=times, error=st.just("the disk is full"), detail=st.just("")),
 )

@@ -51,6 +51,7 @@ def test_before_the_first_event_all_is_unknown(as_teammate: Client, topology: To
         "statistics": None,
         "given_up": None,
         "failed_batch": None,
+        "waiting_batch": None,
         "queries": [
             {
                 "id": query.pk,

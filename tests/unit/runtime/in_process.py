@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 import jobs.worker.task
 from jobs.driver.batch_protocol import BatchProtocol
-from jobs.driver.coordinator import Committed, Excess, Trouble
+from jobs.driver.coordinator import Committed, Excess, Outage, Trouble
 from jobs.driver.settings import Settings
 from jobs.driver.watermarks import Watermarks
 from jobs.metrics.reports import TaskReport
@@ -154,6 +154,9 @@ class Topology:
 
     def batch_failed(self, trouble: Trouble) -> None:
         raise AssertionError(trouble)
+
+    def batch_waits(self, outage: Outage) -> None:
+        raise AssertionError(outage)
 
     def batch_given_up(self, excess: Excess) -> Change | None:
         raise AssertionError(excess)

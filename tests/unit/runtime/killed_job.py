@@ -12,7 +12,7 @@ from hypothesis import currently_in_test_context, event
 
 from jobs.driver.background_compaction import Merging
 from jobs.driver.batch_protocol import BatchProtocol
-from jobs.driver.coordinator import Committed, Excess, Trouble
+from jobs.driver.coordinator import Committed, Excess, Outage, Trouble
 from jobs.driver.settings import Settings
 from jobs.failures.task_failure import Failure, TaskFailed
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
@@ -161,6 +161,9 @@ class Job:
 
     def batch_failed(self, trouble: Trouble) -> None:
         _event("a batch that fails with some tuples")
+
+    def batch_waits(self, outage: Outage) -> None:
+        _event("a batch that waits for a server")
 
     def batch_given_up(self, excess: Excess) -> Change | None:
         _event("a batch that is given up")

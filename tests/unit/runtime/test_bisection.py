@@ -201,7 +201,9 @@ def test_descriptors_are_cut_down_to_single_tuples(parts: list[Descriptor], data
 
 
 def test_a_task_s_word_is_found_in_what_spark_says() -> None:
-    failure = Failure("probing s[a]", 'ValueError: "x" {y} is\tno key', ("a, b", "c"), every_tuple=True)
+    failure = Failure(
+        "probing s[a]", 'ValueError: "x" {y} is\tno key', ("a, b", "c"), every_tuple=True, away=True
+    )
     said = f"""Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure:
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):
 ValueError: x

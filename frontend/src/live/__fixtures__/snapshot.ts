@@ -16,6 +16,7 @@ export const EMPTY: Snapshot = {
   shapes: [],
   given_up: null,
   failed_batch: null,
+  waiting_batch: null,
   epochs: [],
   statistics: null,
   queries: [],

@@ -64,6 +64,7 @@ export function watched(
     heartbeat_at: before(1),
     given_up: null,
     failed_batch: null,
+    waiting_batch: null,
     history: [point(1, 4), point(2, 2)],
     ...news,
   };

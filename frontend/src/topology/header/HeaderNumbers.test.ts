@@ -49,6 +49,7 @@ function shown(limit: number | null, newest: BatchCompleted | null, run = RUN): 
     shapes: [],
     given_up: null,
     failed_batch: null,
+    waiting_batch: null,
     epochs: [],
     statistics: null,
     queries: [],

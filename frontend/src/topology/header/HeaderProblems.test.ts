@@ -32,6 +32,17 @@ it("says how many tuples were set aside, and leads to the dead letters of their 
   expect(shown(failed({ r: 1 })).textContent).toContain("1 tuple was set aside");
 });
 
+it("says for which server a batch waits", () => {
+  const waiting_batch = {
+    at: "2026-01-01T00:00:00Z",
+    batch: 7,
+    reason: "the schema registry does not answer",
+  };
+  expect(shown({ ...EMPTY, waiting_batch }).textContent).toContain(
+    "Batch 7 waits and is tried again: the schema registry does not answer",
+  );
+});
+
 it("says nothing of a topology whose batches succeed", () => {
   expect(shown(EMPTY).textContent).toBe("");
 });

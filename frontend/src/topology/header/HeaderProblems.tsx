@@ -17,6 +17,7 @@ interface Props {
 export function HeaderProblems({ topology, snapshot, loading, planning }: Props): JSX.Element {
   const failed = snapshot?.error ?? topology?.error ?? null;
   const failedBatch = snapshot?.failed_batch ?? null;
+  const waiting = snapshot?.waiting_batch ?? null;
   const undeployed = topology?.deployment.error ?? null;
   return (
     <>
@@ -37,6 +38,11 @@ export function HeaderProblems({ topology, snapshot, loading, planning }: Props)
         <DriftLine key={query.id} name={query.name} applied={query.applied} />
       ))}
       {failedBatch !== null && <FailedBatchLine failed={failedBatch} />}
+      {waiting !== null && (
+        <Alert>
+          ⚠ Batch {waiting.batch} waits and is tried again: {waiting.reason}
+        </Alert>
+      )}
       {undeployed !== null && <ProblemLine text={`✕ ${undeployed}`} />}
       <ProblemLine text={planning} />
     </>
