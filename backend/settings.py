@@ -251,6 +251,8 @@ SPECTACULAR_SETTINGS = {
         "DeploymentStateEnum": "backend.topologies.status.DEPLOYMENT_CHOICES",
         # Of several connectors.
         "FailOrSkipEnum": ["fail", "skip"],
+        # Of a topic's values.
+        "TopicFormatEnum": ["json", "avro", "protobuf"],
     },
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, TypeAlias
@@ -24,6 +25,37 @@ CONNECTORS: Mapping[str, str] = {
     "files": "jobs.sources.folder.connector",
 }
 """By the key in a stream's document, the connector's module, loaded by its name as plug-ins are."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedColumn:
+    """A column that a stream over a source could have."""
+
+    name: str
+    found: str
+    """Its type, as the source calls it."""
+    type: ColumnType | None
+    """None if it is of no column's type, or of no single one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the schema of a source's tuples says of columns."""
+
+    place: str
+    """Where the schema is, in the source's words."""
+    number: int
+    """The schema's."""
+    columns: Sequence[OfferedColumn]
+
+
+class NoOffer(Exception):
+    """Why a source tells no columns; `later` is true if it may another time."""
+
+    def __init__(self, code: str, reason: str, *, later: bool = False) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.later = later
 
 
 class SourceSettings(Settings):
@@ -53,6 +85,14 @@ class SourceSettings(Settings):
 
         Raises `BadSetting` if the stream could not be read so.
         """
+
+    def offer(self, place: str | None) -> Offer:
+        """Columns for a stream over the source, from a place of its schemas.
+
+        None is the usual place.
+        Raises `NoOffer`.
+        """
+        raise NoOffer("no-schema", f"{self.place} has no schema to read columns from")
 
     @property
     @abstractmethod

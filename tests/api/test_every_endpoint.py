@@ -133,6 +133,8 @@ TABLE: dict[tuple[str, str], Case] = {
     ("get", "/api/runs/"): READ,
     ("get", "/api/runs/{id}/"): Case(200, at={"id": "run"}),
     ("get", "/api/runs/{id}/log/"): Case(200, at={"id": "run"}),
+    # This deployment has no registry; tests/api/streams/test_registry.py asks one.
+    ("post", "/api/schema-registry/columns/"): Case(409, body={"topic": "a", "format": "avro"}),
     ("post", "/api/sql/convert/"): Case(200, body=SQL),
     ("post", "/api/sql/unregistered/"): Case(200, body=SQL),
     ("post", "/api/sql/explain/"): Case(200, body=SQL),
@@ -353,6 +355,7 @@ QUIET = {
     # Questions.
     *(("post", f"/api/sql/{word}/") for word in ("convert", "explain", "format", "outlook", "preview")),
     *(("post", f"/api/{path}/") for path in ("sql/validate", "sql/unregistered", "directory/plan")),
+    ("post", "/api/schema-registry/columns/"),
     # What one sees oneself alone.
     *((method, "/api/queries/{id}/favourite/") for method in ("put", "delete")),
     # Tuples.

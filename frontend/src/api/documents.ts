@@ -5,6 +5,7 @@ type Schemas = components["schemas"];
 
 export type Problem = Schemas["Problem"];
 export type Connector = Schemas["Connector"];
+export type SubjectColumns = Schemas["SubjectColumns"];
 export type StreamDocument = Schemas["Stream"];
 export type QueryDocument = Schemas["Query"];
 export type QueryResults = Schemas["QueryResults"];

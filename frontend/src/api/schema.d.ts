@@ -213,6 +213,10 @@ export interface paths {
         /** @description The last lines that the run's driver, Java and Python workers printed. */
         get: operations["runs_log_retrieve"];
     };
+    "/api/schema-registry/columns/": {
+        /** @description The newest schema of a subject as columns, to register a stream with. */
+        post: operations["schema_registry_columns_create"];
+    };
     "/api/sql/convert/": {
         /** @description A text of joins in any nesting, as plans of binary and of multi-way joins. */
         post: operations["sql_convert_create"];
@@ -1739,7 +1743,7 @@ export interface components {
              * @description What a record's value is.
              * @default json
              */
-            format: components["schemas"]["KafkaTopicFormatEnum"];
+            format: components["schemas"]["TopicFormatEnum"];
             /**
              * Keys go to the column
              * @description The column that a record's key goes to; none if keys mean nothing.
@@ -1794,8 +1798,6 @@ export interface components {
              */
             topic: string;
         };
-        /** @enum {string} */
-        KafkaTopicFormatEnum: "json" | "avro" | "protobuf";
         KeptLetters: {
             kept: number;
             /**
@@ -3009,6 +3011,25 @@ export interface components {
             /** Format: double */
             tuples_per_second?: number | null;
         };
+        SubjectColumn: {
+            /** @description Its type in the schema. */
+            found: string;
+            name: string;
+            /** @description The type of a column of it; null if there is no such, or no single one. */
+            type: string | null;
+        };
+        SubjectColumns: {
+            /** @description In the schema's order. */
+            columns: components["schemas"]["SubjectColumn"][];
+            schema_id: number;
+            subject: string;
+        };
+        SubjectRequest: {
+            format: components["schemas"]["TopicFormatEnum"];
+            /** @description TOPIC-value if it is left out. */
+            subject?: string;
+            topic: string;
+        };
         SubqueryInput: {
             name: string;
             /** @description SQL that gives its rows. */
@@ -3125,6 +3146,8 @@ export interface components {
             /** @description ingestion into it only */
             stream?: string | null;
         };
+        /** @enum {string} */
+        TopicFormatEnum: "json" | "avro" | "protobuf";
         Topology: {
             /**
              * @description what its plans are chosen by
@@ -4354,6 +4377,24 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["RunLog"];
+                };
+            };
+        };
+    };
+    schema_registry_columns_create: {
+        parameters: {
+            query?: never;
+            path?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubjectRequest"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["SubjectColumns"];
                 };
             };
         };

@@ -3,6 +3,8 @@ import type { Connector } from "../api/documents";
 import { SelectField } from "../ui/fields";
 import { typedOf } from "../ui/settings/described";
 import { SettingsFields } from "../ui/settings/SettingsFields";
+import { RegistryColumns } from "./RegistryColumns";
+import { hasRegistry } from "./registryColumns";
 import { columnsOf, type StreamFields } from "./streamFields";
 
 interface Props {
@@ -43,6 +45,7 @@ export function ConnectorFields({ connectors, fields, set, fixed }: Props): JSX.
           columnsOf={(types) => columnsOf(fields, types)}
         />
       )}
+      {hasRegistry(fields) && <RegistryColumns fields={fields} set={set} />}
     </fieldset>
   );
 }

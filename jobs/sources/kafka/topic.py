@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self
 
 import pydantic
 from pydantic import Field, model_validator
 
-from jobs.sources.connector import Descriptor, Numbered
+from jobs.sources.connector import Away, Descriptor, Numbered
+from jobs.sources.formats.format import Format
 from jobs.sources.kafka.cluster import SERVERS, configured
 from jobs.sources.registry import deployment
 from optimizer.algebra.settings import SETTINGS, BadSetting
 from optimizer.algebra.types import ColumnType
-from optimizer.logical.source import SourceSettings
-
-Format: TypeAlias = Literal["json", "avro", "protobuf"]
+from optimizer.logical.source import NoOffer, Offer, OfferedColumn, SourceSettings
 
 _COUNT = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly."""
@@ -60,7 +59,7 @@ class KafkaTopic(SourceSettings):
         Field(
             title="Avro schema",
             max_length=100_000,
-            json_schema_extra={"x-lines": 4, "x-when": {"format": "avro"}},
+            json_schema_extra={"x-lines": 4, "x-when": {"format": "avro", "registry": "false"}},
         ),
     ] = None
     """The Avro schema that values were written with, as JSON text."""
@@ -72,7 +71,7 @@ class KafkaTopic(SourceSettings):
             le=2**31 - 1,
             json_schema_extra={
                 "x-expected": "a schema's number in its registry",
-                "x-when": {"format": "avro"},
+                "x-when": {"format": "avro", "registry": "false"},
             },
         ),
     ] = None
@@ -157,6 +156,58 @@ class KafkaTopic(SourceSettings):
         if self.registry and deployment.configured() is None:
             operator = f"an operator to set {deployment.URL}: this deployment has no schema registry"
             raise BadSetting("registry", "true", operator)
+        if self.registry:
+            self._look_at_schema(columns)
+
+    def _look_at_schema(self, columns: Sequence[tuple[str, ColumnType]]) -> None:
+        # The registry's client is 15 MB of a process that needs none.
+        from jobs.sources.registry.client import NotThere
+        from jobs.sources.registry.columns import misfits
+        from jobs.sources.registry.subject import newest, subject_of
+        from jobs.sources.registry.writer import Unusable
+
+        subject = subject_of(self.topic)
+        try:
+            found = newest(subject, self.format)
+        except NotThere:
+            return  # A topic, and its schemas, may be made after the stream that reads it.
+        except Unusable as error:
+            expected = f"a schema of the format {self.format}"
+            raise BadSetting(
+                "registry", f"a schema of {subject} that cannot be used: {error}", expected
+            ) from error
+        except Away as error:
+            raise BadSetting("registry", f"{error}", f"its answer about {subject}") from error
+        inside = [one for one in columns if one[0] != self.key]
+        wrong = misfits(found.columns, inside)
+        if wrong:
+            told = f"schema {found.number} of {subject}, in which {' and '.join(wrong)},"
+            raise BadSetting("registry", told, "one that the stream's columns can be read from")
+
+    def offer(self, place: str | None) -> Offer:
+        from jobs.sources.registry.client import NotThere
+        from jobs.sources.registry.subject import newest, subject_of
+        from jobs.sources.registry.writer import Unusable
+
+        if not self.registry:
+            return SourceSettings.offer(self, place)
+        if deployment.configured() is None:
+            raise NoOffer(
+                "no-registry", f"this deployment has no schema registry: {deployment.URL} is not set"
+            )
+        subject = place or subject_of(self.topic)
+        try:
+            found = newest(subject, self.format)
+        except NotThere as error:
+            raise NoOffer("no-schema", f"the schema registry has nothing of {subject}: {error}") from error
+        except Unusable as error:
+            raise NoOffer(
+                "unusable-schema", f"the newest schema of {subject} cannot be used: {error}"
+            ) from error
+        except Away as error:
+            raise NoOffer("registry-away", str(error), later=True) from error
+        columns = [OfferedColumn(one.name, one.found, one.kind) for one in found.columns]
+        return Offer(subject, found.number, columns)
 
     @property
     def place(self) -> str:

@@ -11,7 +11,9 @@ from fastavro.schema import SchemaParseException, UnknownType
 from jobs.sources.formats.avro import read_record
 from jobs.sources.formats.decode import Columns
 from jobs.sources.registry.client import Schema, Schemas
+from jobs.sources.registry.columns import SchemaColumn
 from jobs.sources.registry.writer import Unusable, Writer, referenced
+from optimizer.algebra.types import MOST_DIGITS, ColumnType
 
 
 class AvroWriter(Writer):
@@ -40,6 +42,46 @@ class AvroWriter(Writer):
 
     def type_of(self, body: bytes, column: str) -> str | None:
         return type_name(self.fields[column]) if column in self.fields else None
+
+    def columns(self) -> list[SchemaColumn]:
+        return [SchemaColumn(name, type_name(kind), _kinds(kind)) for name, kind in self.fields.items()]
+
+
+_PLAIN = {
+    "int": ColumnType.INT,
+    "long": ColumnType.BIGINT,
+    "float": ColumnType.DOUBLE,
+    "double": ColumnType.DOUBLE,
+    "string": ColumnType.STRING,
+    "boolean": ColumnType.BOOLEAN,
+    "bytes": ColumnType.BINARY,
+    "fixed": ColumnType.BINARY,
+    "enum": ColumnType.STRING,
+}
+_LOGICAL = {
+    "timestamp-millis": ColumnType.TIMESTAMP,
+    "timestamp-micros": ColumnType.TIMESTAMP,
+    "local-timestamp-millis": ColumnType.TIMESTAMP,
+    "local-timestamp-micros": ColumnType.TIMESTAMP,
+    "date": ColumnType.DATE,
+}
+_OTHER_LOGICAL = ("time-millis", "time-micros", "uuid", "duration")
+"""Whose values are of no column's type."""
+
+
+def _kinds(schema: Any) -> tuple[ColumnType, ...]:
+    """The column types of an Avro type's values."""
+    if isinstance(schema, list):
+        return tuple(dict.fromkeys(kind for branch in schema for kind in _kinds(branch)))
+    if not isinstance(schema, dict):
+        return (_PLAIN[schema],) if schema in _PLAIN else ()
+    logical, kind = schema.get("logicalType"), schema["type"]
+    if logical == "decimal":
+        digits = schema["precision"]
+        return (ColumnType.decimal(digits, schema.get("scale", 0)),) if digits <= MOST_DIGITS else ()
+    if logical in _LOGICAL:
+        return (_LOGICAL[logical],)
+    return () if logical in _OTHER_LOGICAL or not isinstance(kind, str) else _kinds(kind)
 
 
 def type_name(schema: Any) -> str:

@@ -55,13 +55,18 @@ class Schema:
 
 
 class Schemas:
-    """The registry's schemas, in one process."""
+    """The registry's schemas, in one process.
 
-    def __init__(self, registry: Registry) -> None:
+    Args:
+        registry: where to ask.
+        tries: how often to ask again before the registry counts as away.
+    """
+
+    def __init__(self, registry: Registry, tries: int = _TRIES) -> None:
         settings: dict[str, Any] = {
             "url": registry.url,
             "timeout": _TIMEOUT_S,
-            "max.retries": _TRIES,
+            "max.retries": tries,
             "retries.wait.ms": _FIRST_WAIT_MS,
         }
         if registry.login is not None:

@@ -11,7 +11,9 @@ from typing import Any
 
 from jobs.sources.formats.decode import Columns, json_records
 from jobs.sources.registry.client import Schema, Schemas
+from jobs.sources.registry.columns import SchemaColumn
 from jobs.sources.registry.writer import Unusable, Writer
+from optimizer.algebra.types import ColumnType
 
 
 class JsonWriter(Writer):
@@ -30,6 +32,32 @@ class JsonWriter(Writer):
 
     def type_of(self, body: bytes, column: str) -> str | None:
         return type_name(self.properties[column]) if column in self.properties else None
+
+    def columns(self) -> list[SchemaColumn]:
+        return [_column(name, schema) for name, schema in self.properties.items()]
+
+
+_TYPES = {
+    "integer": ColumnType.BIGINT,
+    "number": ColumnType.DOUBLE,
+    "string": ColumnType.STRING,
+    "boolean": ColumnType.BOOLEAN,
+}
+_FORMATS = {"date-time": ColumnType.TIMESTAMP, "date": ColumnType.DATE}
+_READ = (ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.BINARY, ColumnType.STRING)
+"""What text may be read as."""
+
+
+def _column(name: str, schema: Any) -> SchemaColumn:
+    found = type_name(schema)
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    names = [one for one in (kind if isinstance(kind, list) else [kind]) if one != "null"]
+    if not all(isinstance(one, str) for one in names):
+        return SchemaColumn(name, found, None)
+    kinds = tuple(_TYPES[one] for one in names if one in _TYPES)
+    if kinds == (ColumnType.STRING,):
+        return SchemaColumn(name, found, (_FORMATS.get(schema.get("format"), ColumnType.STRING),), _READ)
+    return SchemaColumn(name, found, kinds, _READ if ColumnType.STRING in kinds else ())
 
 
 def type_name(schema: Any) -> str:

@@ -25,7 +25,9 @@ from google.protobuf.message_factory import GetMessageClass
 
 from jobs.sources.formats.decode import Columns, Unreadable
 from jobs.sources.registry.client import Schema, Schemas
+from jobs.sources.registry.columns import SchemaColumn
 from jobs.sources.registry.writer import Unusable, Writer, referenced
+from optimizer.algebra.types import ColumnType
 
 _COMPILER_S = 60.0
 _FILE = "millrace.value.proto"
@@ -75,6 +77,13 @@ class ProtobufWriter(Writer):
         if isinstance(found, Unreadable) or column not in found[0].DESCRIPTOR.fields_by_name:
             return None
         return type_name(found[0].DESCRIPTOR.fields_by_name[column])
+
+    def columns(self) -> list[SchemaColumn]:
+        try:
+            fields = self.message().fields
+        except LookupError:
+            return []
+        return [SchemaColumn(field.name, type_name(field), _kinds(field)) for field in fields]
 
     def message(self, path: tuple[int, ...] = (0,)) -> Descriptor:
         """The message at a path: its place in the file, then in each message around it.
@@ -200,11 +209,40 @@ _MESSAGES: dict[str, Callable[[Any], Any]] = {
 }
 """Messages that stand for one value."""
 
+_KINDS = {
+    "google.protobuf.Timestamp": ColumnType.TIMESTAMP,
+    "google.type.Date": ColumnType.DATE,
+    "confluent.type.Decimal": ColumnType.decimal(18, 2),
+}
+"""Columns of such messages; a decimal's digits are not in the schema."""
 _SCALARS = {
     number: name.removeprefix("TYPE_").lower()
     for name, number in vars(FieldDescriptor).items()
     if name.startswith("TYPE_")
 }
+_WIDE = ("int64", "sint64", "sfixed64", "uint64", "fixed64", "uint32", "fixed32")
+_OF_SCALARS = {
+    **dict.fromkeys(_WIDE, ColumnType.BIGINT),
+    **dict.fromkeys(("int32", "sint32", "sfixed32"), ColumnType.INT),
+    **dict.fromkeys(("double", "float"), ColumnType.DOUBLE),
+    "bool": ColumnType.BOOLEAN,
+    "string": ColumnType.STRING,
+    "bytes": ColumnType.BINARY,
+}
+
+
+def _kinds(field: FieldDescriptor) -> tuple[ColumnType, ...]:
+    """The column types of a field's values."""
+    if field.is_repeated:
+        return ()
+    if field.enum_type is not None:
+        return (ColumnType.STRING,)
+    if field.message_type is None:
+        return (_OF_SCALARS[_SCALARS[field.type]],)
+    name = field.message_type.full_name
+    if name in _MESSAGES and name not in _KINDS:
+        return _kinds(field.message_type.fields_by_name["value"])
+    return (_KINDS[name],) if name in _KINDS else ()
 
 
 def type_name(field: FieldDescriptor) -> str:

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from jobs.sources.formats.decode import Columns, Unreadable
+from jobs.sources.formats.format import Format
 from jobs.sources.formats.frame import unframed
 from jobs.sources.registry.client import KIND_NAMES, NotThere, Schema, Schemas
 from jobs.sources.registry.writer import Unusable, Writer
-
-if TYPE_CHECKING:
-    from jobs.sources.kafka.topic import Format
 
 _WRITERS = {
     "avro": ("AVRO", "jobs.sources.registry.avro", "AvroWriter"),

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 from jobs.sources.formats.decode import Columns
 from jobs.sources.registry.client import Reference, Schema, Schemas
+from jobs.sources.registry.columns import SchemaColumn
 
 
 class Unusable(ValueError):
@@ -27,6 +28,13 @@ class Writer(ABC):
         """The type that the schema has a column as, for people.
 
         None if it has no such column. `body` as for `record`.
+        """
+
+    @abstractmethod
+    def columns(self) -> list[SchemaColumn]:
+        """What a stream's columns could be, in the schema's order.
+
+        Of several messages those of the first one.
         """
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from jobs.sources.formats.avro import FROM_AVRO
 from jobs.sources.formats.decode import FROM_JSON, Columns, type_records
-from jobs.sources.kafka.topic import Format
+from jobs.sources.formats.format import Format
 from jobs.sources.registry.client import Schemas
 from jobs.sources.registry.values import WrittenValues
 

@@ -1,0 +1,167 @@
+"""Streams whose columns come from a schema registry, over real HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.api.streams.test_streams import SENSORS, Post
+from tests.registry.stand_in import StandIn
+
+URL = "/api/schema-registry/columns/"
+PASSWORD = "a-secret-of-the-registry"
+AT = {"type": "long", "logicalType": "timestamp-millis"}
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    server = StandIn(("millrace", PASSWORD)).start()
+    monkeypatch.setenv("MILLRACE_KAFKA_SERVERS", "127.0.0.1:9092")
+    monkeypatch.setenv("MILLRACE_SCHEMA_REGISTRY_URL", server.url)
+    monkeypatch.setenv("MILLRACE_SCHEMA_REGISTRY_USERNAME", "millrace")
+    monkeypatch.setenv("MILLRACE_SCHEMA_REGISTRY_PASSWORD", PASSWORD)
+    yield server
+    server.stop()
+
+
+def _avro(**fields: Any) -> dict[str, Any]:
+    return {
+        "type": "record",
+        "name": "s",
+        "fields": [{"name": n, "type": kind} for n, kind in fields.items()],
+    }
+
+
+def _kafka(**settings: Any) -> dict[str, Any]:
+    return {**SENSORS, "kafka": {"topic": "sensors", "format": "avro", "registry": True, **settings}}
+
+
+def test_the_newest_schema_as_columns(as_owner: Client, post: Post, registry: StandIn) -> None:
+    registry.register("sensors-value", _avro(at=AT))
+    number = registry.register(
+        "sensors-value",
+        _avro(at=AT, value=["null", "double"], tags={"type": "array", "items": "string"}),
+    )
+    answer = post(as_owner, URL, {"topic": "sensors", "format": "avro"})
+    assert answer.status_code == 200, answer.json()
+    assert answer.json() == {
+        "subject": "sensors-value",
+        "schema_id": number,
+        "columns": [
+            {"name": "at", "found": "timestamp-millis", "type": "timestamp"},
+            {"name": "value", "found": "null or double", "type": "double"},
+            {"name": "tags", "found": "array", "type": None},
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind", "form"),
+    [
+        (
+            'syntax = "proto3"; import "google/protobuf/timestamp.proto"; '
+            "message S { google.protobuf.Timestamp at = 1; double value = 2; }",
+            "PROTOBUF",
+            "protobuf",
+        ),
+        (
+            '{"properties": {"at": {"type": "string", "format": "date-time"}, "value": {"type": "number"}}}',
+            "JSON",
+            "json",
+        ),
+    ],
+)
+def test_the_other_formats(
+    as_owner: Client, post: Post, registry: StandIn, schema: str, kind: str, form: str
+) -> None:
+    registry.register("sensors-value", schema, kind)
+    columns = post(as_owner, URL, {"topic": "sensors", "format": form}).json()["columns"]
+    assert [(one["name"], one["type"]) for one in columns] == [("at", "timestamp"), ("value", "double")]
+
+
+def test_what_cannot_be_said_is_said_why(as_owner: Client, post: Post, registry: StandIn) -> None:
+    registry.register("sensors-value", _avro(at=AT))
+
+    def refusal(subject: str, form: str) -> tuple[int, str, str]:
+        answer = post(as_owner, URL, {"topic": "sensors", "subject": subject, "format": form})
+        assert PASSWORD not in answer.content.decode()
+        return answer.status_code, answer.json()["code"], answer.json()["detail"]
+
+    assert refusal("other-value", "avro")[:2] == (409, "no-schema")
+    status, code, told = refusal("sensors-value", "protobuf")
+    assert (status, code) == (409, "unusable-schema")
+    assert told.endswith("it is Avro instead of Protobuf")
+    registry.login = ("millrace", "another")
+    status, code, told = refusal("sensors-value", "avro")
+    assert (status, code) == (503, "registry-away")
+    assert "answers 401" in told
+    registry.stop()
+    assert refusal("sensors-value", "avro")[:2] == (503, "registry-away")
+
+
+def test_a_subject_is_no_path(as_owner: Client, post: Post, registry: StandIn) -> None:
+    registry.register("../a/b?c", _avro(at=AT))
+    answer = post(as_owner, URL, {"topic": "sensors", "subject": "../a/b?c", "format": "avro"})
+    assert answer.status_code == 200, answer.json()
+    assert registry.asked == ["/subjects/..%2Fa%2Fb%3Fc/versions/latest"]
+
+
+def test_viewers_do_not_ask(as_viewer: Client, post: Post) -> None:
+    answer = post(as_viewer, URL, {"topic": "sensors", "format": "avro"})
+    assert answer.status_code == 403
+
+
+def test_a_stream_is_registered_with_what_fits(as_owner: Client, post: Post, registry: StandIn) -> None:
+    registry.register("sensors-value", _avro(at=AT, value="double"))
+    made = post(as_owner, "/api/streams/", _kafka())
+    assert made.status_code == 201, made.json()
+    assert made.json()["kafka"]["registry"] is True
+    assert PASSWORD not in made.content.decode()
+
+
+def test_what_does_not_fit_is_said_at_once(as_owner: Client, post: Post, registry: StandIn) -> None:
+    registry.register("sensors-value", _avro(at="string", value="double"))
+    refused = post(as_owner, "/api/streams/", _kafka())
+    assert refused.status_code == 400
+    (problem,) = refused.json()["errors"]
+    assert problem["path"] == "kafka.registry"
+    assert "schema 1 of sensors-value, in which at is string, not timestamp" in problem["message"]
+
+
+def test_a_topic_without_schemas_yet_may_be_registered(as_owner: Client, post: Post) -> None:
+    assert post(as_owner, "/api/streams/", _kafka()).status_code == 201
+
+
+def test_a_registry_that_is_away_is_said(as_owner: Client, post: Post, registry: StandIn) -> None:
+    registry.stop()
+    refused = post(as_owner, "/api/streams/", _kafka())
+    assert refused.status_code == 400
+    assert "does not answer" in refused.json()["errors"][0]["message"]
+
+
+def test_a_deployment_without_a_registry_says_so(
+    as_owner: Client, post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MILLRACE_SCHEMA_REGISTRY_URL")
+    refused = post(as_owner, "/api/streams/", _kafka())
+    assert refused.status_code == 400
+    assert "MILLRACE_SCHEMA_REGISTRY_URL" in refused.json()["errors"][0]["message"]
+    assert post(as_owner, URL, {"topic": "a", "format": "avro"}).json()["code"] == "no-registry"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"format": "protobuf", "registry": False},
+        {"schema": "{}"},
+        {"schema_id": 3},
+        {"registry": "yes please"},
+    ],
+)
+def test_settings_that_cannot_be_are_400(as_owner: Client, post: Post, wrong: dict[str, Any]) -> None:
+    answer = post(as_owner, "/api/streams/", _kafka(**wrong))
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["kafka"]
