@@ -47,6 +47,9 @@ MILLRACE_MAX_COMBINATIONS   a query one of whose steps makes more in one batch a
                             once (5e6); bounds the memory of a batch
 MILLRACE_KAFKA_SERVERS      brokers that streams may be read from, HOST:PORT (none); how to log in, and the
                             other MILLRACE_KAFKA_ settings, are in docs/guide/kafka.md
+MILLRACE_SCHEMA_REGISTRY_URL
+                            where values of topics may name their schemas (none); its login is in
+                            docs/guide/kafka.md, too
 MILLRACE_FILES_DIRECTORIES  directories whose files streams may be, NAME=PATH, with commas between (none):
                             whoever may register streams may read all that lies there (docs/guide/folders.md)
 MILLRACE_POSTGRES_RESULTS_URL, MILLRACE_ICEBERG_CATALOG, MILLRACE_RESULTS_WEBHOOK_SECRET
