@@ -253,6 +253,7 @@ SPECTACULAR_SETTINGS = {
         "FailOrSkipEnum": ["fail", "skip"],
         # Of a topic's values.
         "TopicFormatEnum": ["json", "avro", "protobuf"],
+        "FileFormatEnum": ["parquet", "csv", "json"],
     },
 }
 

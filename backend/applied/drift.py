@@ -9,6 +9,7 @@ from backend.catalog.models import Query
 from backend.streams.actions import StreamSpec
 from backend.streams.models import Stream
 from backend.topologies.models import Topology, TopologyQuery
+from optimizer.logical.source import document_of
 
 
 def applied_of(record: Query) -> AppliedQuery | None:
@@ -52,7 +53,7 @@ def spec_document(spec: StreamSpec) -> dict[str, Any]:
         "deleted": spec.deleted,
         "parallelism": spec.parallelism,
         "tuples_per_second": spec.tuples_per_second,
-        "source": None if spec.source is None else {spec.source.connector: spec.source.document()},
+        "source": None if spec.source is None else document_of(spec.source),
         "description": spec.description,
     }
 

@@ -31,7 +31,7 @@ from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.settings import BadSetting
 from optimizer.algebra.types import ColumnType
 from optimizer.logical import stream as domain
-from optimizer.logical.source import SourceSettings, check_columns
+from optimizer.logical.source import SourceSettings, check_columns, document_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +112,16 @@ class StreamSpec:
         return []
 
     def _source_faults(self, stream: str) -> list[InputError]:
-        source = self.source
-        if source is None:
-            return []
-        faults, name = [], source.connector
-        missing = source.missing()
-        if missing is not None:
-            faults.append(InputError(f"no-{name}", Place(stream, path=name), source.place, missing))
-        try:
-            check_columns(source, self.columns)
-        except BadSetting as error:
-            faults.append(_source_fault(stream, name, error))
+        faults = []
+        parts = {} if self.source is None else self.source.parts()
+        for name, part in parts.items():
+            missing = part.missing()
+            if missing is not None:
+                faults.append(InputError(f"no-{name}", Place(stream, path=name), part.place, missing))
+            try:
+                check_columns(part, self.columns)
+            except BadSetting as error:
+                faults.append(_source_fault(stream, name, error))
         return faults
 
 
@@ -133,13 +132,12 @@ def _source_fault(stream: str, connector: str, error: BadSetting) -> InputError:
 
 def _look_at_source(spec: StreamSpec) -> None:
     """Raise `InputErrors` if the source, as it is now, could not be read so."""
-    if spec.source is None:
-        return
-    try:
-        spec.source.look(spec.columns)
-    except BadSetting as error:
-        fault = _source_fault(f"stream {spec.name}", spec.source.connector, error)
-        raise InputErrors([fault]) from error
+    parts = {} if spec.source is None else spec.source.parts()
+    for connector, part in parts.items():
+        try:
+            part.look(spec.columns)
+        except BadSetting as error:
+            raise InputErrors([_source_fault(f"stream {spec.name}", connector, error)]) from error
 
 
 _PLAIN = (
@@ -163,7 +161,7 @@ def _plain(described: StreamSpec | Stream) -> dict[str, Any]:
 
 def _described(spec: StreamSpec) -> dict[str, object]:
     """A description as the audit trail compares it."""
-    source = None if spec.source is None else {spec.source.connector: spec.source.document()}
+    source = None if spec.source is None else document_of(spec.source)
     columns = {name: kind.value for name, kind in spec.columns}
     return {"columns": columns, **_plain(spec), "key": list(spec.key), "source": source}
 
@@ -273,12 +271,16 @@ def _write_columns(record: Stream, spec: StreamSpec) -> None:
 def _write_source(record: Stream, source: SourceSettings | None) -> None:
     StreamSource.objects.filter(stream=record).delete()
     if source is not None:
-        StreamSource.objects.create(stream=record, connector=source.connector, settings=source.document())
+        documents = document_of(source)
+        settings = documents.pop(source.connector)
+        StreamSource.objects.create(
+            stream=record, connector=source.connector, settings=settings, then=documents
+        )
 
 
 def refuse_connected(stream: domain.Stream) -> None:
     """Raise `Conflict` if what is sent to the stream here would not be read."""
-    if stream.source is not None:
+    if stream.source is not None and not stream.source.takes_tuples:
         text = f"{stream.name} is read from {stream.source.place}: send tuples there"
         raise Conflict("topic-stream", text)
 

@@ -52,6 +52,8 @@ class StreamSource(models.Model):
     connector = models.CharField(max_length=63)
     settings = models.JSONField()
     """As the connector's `optimizer.logical.source.SourceSettings` writes them."""
+    then = models.JSONField(default=dict)
+    """By connector, the settings of what goes on where this one ends; empty if nothing does."""
 
     def __str__(self) -> str:
         return f"{self.stream_id}: {self.connector}"

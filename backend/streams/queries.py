@@ -22,6 +22,7 @@ from optimizer.algebra.types import ColumnType
 from optimizer.logical import stream as domain
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.source import SourceSettings, read_settings
+from optimizer.logical.source import source_of as source_from
 from optimizer.udf.reader import allowed_functions
 
 
@@ -63,8 +64,11 @@ def to_domain(record: Stream) -> domain.Stream:
 
 def source_of(record: Stream) -> SourceSettings | None:
     """What brings the stream's tuples; None if producers send them to Millrace."""
-    source = getattr(record, "source", None)
-    return None if source is None else read_settings(source.connector, source.settings)
+    kept = getattr(record, "source", None)
+    if kept is None:
+        return None
+    documents = {kept.connector: kept.settings, **kept.then}
+    return source_from({name: read_settings(name, settings) for name, settings in documents.items()})
 
 
 def load_catalog() -> Catalog:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -19,7 +19,7 @@ from backend.topologies.sight import sight_of
 from backend.workloads.directory import STREAMS
 from backend.workloads.job_files import FOLDER, job_text
 from optimizer.logical.durations import duration_text
-from optimizer.logical.source import settings_schema
+from optimizer.logical.source import document_of, settings_schema
 from optimizer.workload.query_settings import QuerySettings
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -116,11 +116,11 @@ def _stream(record: Stream) -> dict[str, Any]:
         document["parallelism"] = stream.parallelism
     if stream.tuples_per_second is not None:
         document["rate"] = stream.tuples_per_second
-    if stream.source is not None:
-        fields = settings_schema(stream.source.connector)["properties"]
-        given: Mapping[str, Any] = stream.source.document()
-        document[stream.source.connector] = {
-            name: value for name, value in given.items() if value != fields[name].get("default")
+    given = {} if stream.source is None else document_of(stream.source)
+    for connector, settings in given.items():
+        fields = settings_schema(connector)["properties"]
+        document[connector] = {
+            name: value for name, value in settings.items() if value != fields[name].get("default")
         }
     document["columns"] = {name: kind.value for name, kind in stream.columns}
     return document

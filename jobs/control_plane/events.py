@@ -102,5 +102,5 @@ def _entry(position: Position) -> str | None:
     """The last entry of a Redis stream that was read; None for other sources."""
     if not position:
         return START
-    entry: str | None = position.get("id")
+    entry: str | None = (position.get("live") or position).get("id")
     return entry

@@ -117,8 +117,10 @@ def _streams(
             **added(known, done),
             active_at_us=started_us if moved or known.active_at_us is None else known.active_at_us,
             ended=name in planned.ended,
+            in_history=name in planned.in_history,
         )
-        waits = planned.away or (moved and (planned.waiting is None or name in planned.waiting))
+        has_more = moved and (planned.waiting is None or name in planned.waiting)
+        waits = planned.away or now.in_history or has_more
         # Of a table the newest version does not say how many older ones are to come.
         abreast = name not in tables and _abreast(now, lateness[name], watermarks)
         streams[name] = replace(now, joining=now.joining and waits and not now.ended and not abreast)

@@ -34,11 +34,11 @@ class Watermarks:
         """The watermarks of the batch behind `previous`.
 
         The topology's is the least of its streams'; a stream that has ended or has been silent for the
-        idle timeout is passed over, and so is one that is joining, whose tuples are late by its own
-        watermark alone. Tables have none of their own, as versions may be of any time: they are late
-        behind the topology's, which begins once what they had is read. It never goes back. Time in which
-        nobody looked, because the job or the source was away, does not count as silence. Once all streams
-        have ended, a plan that holds combinations has the end of time as its watermark.
+        idle timeout, and reads no history, is passed over, and so is one that is joining, whose tuples are
+        late by its own watermark alone. Tables have none of their own, as versions may be of any time: they
+        are late behind the topology's, which begins once what they had is read. It never goes back. Time in
+        which nobody looked, because the job or the source was away, does not count as silence. Once all
+        streams have ended, a plan that holds combinations has the end of time as its watermark.
 
         Args:
             graph: the plan of the batch.
@@ -60,6 +60,8 @@ class Watermarks:
             silent_since = state.active_at_us if state.active_at_us is not None else previous.started_us
             silent_since = max(silent_since, reachable_since_us)
             idle = idle_timeout_us is not None and now_us - silent_since >= idle_timeout_us
+            # The history of a stream is older than what others bring now, and would be late behind it.
+            idle = idle and not state.in_history
             first = state.joining and previous.watermark_us is None
             if first or not (is_table or state.ended or idle or state.joining):
                 holding.append(own[stream.name])

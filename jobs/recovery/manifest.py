@@ -41,6 +41,8 @@ class StreamState(StreamProgress):
     joining: bool = False
     """It came to a running topology, and what it had before is still being read: only its own watermark
     makes its tuples late, of a table none, and it does not hold back the topology's."""
+    in_history: bool = False
+    """It reads what lies before all that comes now, and is not silent, however long that takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeAlias,
 from pydantic import GetCoreSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, core_schema
 
+from jobs.sources.start import Start
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.source import CONNECTORS, SourceSettings
 
@@ -165,10 +166,23 @@ class Offsets(ABC):
         return 0
 
 
+class SeekableOffsets(Offsets):
+    """Offsets of a source that can go on where a history ends."""
+
+    @abstractmethod
+    def seek(self, stream: str, settings: Any, start: Start) -> Position | None:
+        """The position before the first tuple from `start` on; None while its source is not there.
+
+        Raises `Away`, and `InputError` if the source has no such place.
+        """
+
+
 class Connector(ABC):
     """A kind of source; its module's `CONNECTOR` is the only object of it."""
 
     descriptors: ClassVar[tuple[type[Descriptor], ...]]
+    reads_by: ClassVar[tuple[str, ...]] = ()
+    """Connectors whose descriptors it plans, beside its own."""
 
     @abstractmethod
     def read(self, descriptor: Any, asked: Asked) -> Raw:
@@ -196,6 +210,13 @@ class LiveConnector(Connector):
     @abstractmethod
     def has_come(self, position: Position, newest: Position) -> bool:
         """True if a stream at this position has read what `Offsets.newest` told of."""
+
+    def in_history(self, position: Position) -> bool:
+        """True while what is read lies before all that comes now.
+
+        Then the stream is not silent when it brings nothing: others wait for it.
+        """
+        return False
 
 
 @cache

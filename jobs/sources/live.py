@@ -87,6 +87,10 @@ class LiveOffsets:
         name = _whose(after)
         return live_connector(name).planned(stream, self._generated.get(stream), _own(name, before), after)
 
+    def in_history(self, positions: Mapping[str, Position]) -> tuple[str, ...]:
+        """The streams that still read what lies before all that comes now."""
+        return tuple(name for name, p in positions.items() if p and live_connector(_whose(p)).in_history(p))
+
     def backlog(self, positions: Mapping[str, Position]) -> dict[str, int] | None:
         """Tuples behind each position if cheap to say; None while a server is away."""
         with suppress(Away):
@@ -186,6 +190,7 @@ class LivePlanner:
             end.get("planned_ms"),
             None if backlog is None else tuple(name for name, left in backlog.items() if left),
             end.get("away", False),
+            self.offsets.in_history(end["streams"]),
         )
 
     def _reached(self, ask: Callable[[], dict[str, Position]]) -> dict[str, Position]:

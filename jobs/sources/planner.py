@@ -35,6 +35,8 @@ class PlannedBatch:
     """Streams that have tuples behind this batch; None if the source cannot tell."""
     away: bool = False
     """True if a server could not be asked, so that streams without tuples here may have some."""
+    in_history: tuple[str, ...] = ()
+    """Streams that read what lies before all that comes now: none of them is silent, whatever it brings."""
 
     @property
     def rows(self) -> dict[str, int]:

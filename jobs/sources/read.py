@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -29,6 +30,8 @@ def read(
     Raises `redis.ConnectionError` while Redis cannot be reached, `OSError` for a missing file, and
     `InputError` for a damaged one.
     """
+    if stream.source is not None and descriptor.connector in (parts := stream.source.parts()):
+        stream = replace(stream, source=parts[descriptor.connector])
     needed = {*columns, stream.event_time}
     wanted = tuple((name, kind) for name, kind in stream.columns if whole or name in needed)
     return connector(descriptor.connector).read(descriptor, Asked(stream, wanted, needed, Servers(redis_url)))

@@ -27,6 +27,7 @@ from jobs.sources.connector import (
     Offsets,
     Position,
     Raw,
+    SeekableOffsets,
     Servers,
 )
 from jobs.sources.formats.arrow_types import readable_as
@@ -34,6 +35,7 @@ from jobs.sources.formats.columns import Typed, type_columns
 from jobs.sources.formats.decode import parse_json
 from jobs.sources.formats.text import as_bytes
 from jobs.sources.read import letters, only_letter
+from jobs.sources.start import Edge, EntryStart, Moment, Start
 from optimizer.physical.graph import GraphStream
 
 _PATIENCE_S = 300.0
@@ -130,7 +132,7 @@ _CHUNK_ENTRIES = 4096
 """Entries that the script reads at once; bounds what it holds in the server."""
 
 
-class EntryOffsets(Offsets):
+class EntryOffsets(SeekableOffsets):
     """A position holds the last entry's id, and a mark of what the server holds.
 
     A Redis that was emptied, or came back with nothing, has another mark than the position: the next batch
@@ -158,7 +160,7 @@ class EntryOffsets(Offsets):
         try:
             first, *chunks = self._bounded(
                 keys=[stream_key(stream), MARK_KEY],
-                args=[after, share, min(_CHUNK_ENTRIES, max(1, share)), secrets.token_hex(8)],
+                args=[after, share, min(_CHUNK_ENTRIES, max(1, share)), _new_mark()],
             )
         except _AWAY as error:
             raise Away(str(error)) from error
@@ -171,6 +173,25 @@ class EntryOffsets(Offsets):
             "chunks": [list(pair) for pair in zip(ends, chunks[1::2], strict=True)],
             "mark": mark,
         }
+
+    def seek(self, stream: str, settings: None, start: Start) -> Position:
+        """Behind the entry before the first one that is read."""
+        try:
+            (mark,) = self._bounded(keys=[stream_key(stream), MARK_KEY], args=[START, 0, 1, _new_mark()])
+        except _AWAY as error:
+            raise Away(str(error)) from error
+        match start:
+            case Edge.EARLIEST:
+                after = START
+            case Edge.LATEST:
+                after = self.newest({stream: None}).get(stream, {"id": START})["id"]
+            case Moment(at_ms):
+                after = _before((at_ms, 0))
+            case EntryStart(entry):
+                after = _before(entry_order(entry))
+            case other:
+                raise TypeError(f"{other} is no place among the entries of {stream}")
+        return {"id": after, "chunks": [], "mark": mark.decode()}
 
     def newest(self, streams: Mapping[str, None]) -> dict[str, Position]:
         found: dict[str, Position] = {}
@@ -189,6 +210,22 @@ class EntryOffsets(Offsets):
             return int(self._count(keys=[stream_key(stream)], args=[position["id"]]))
         except redis.RedisError as error:
             raise Away(str(error)) from error
+
+
+def _new_mark() -> str:
+    return secrets.token_hex(8)
+
+
+def _before(entry: tuple[int, int]) -> str:
+    """The greatest id below one.
+
+    >>> _before((1732, 7)), _before((1732, 0)), _before((0, 0))
+    ('1732-6', '1731-18446744073709551615', '0-0')
+    """
+    at_ms, number = entry
+    if number:
+        return f"{at_ms}-{number - 1}"
+    return f"{at_ms - 1}-{2**64 - 1}" if at_ms > 0 else START
 
 
 _COUNT = """

@@ -15,6 +15,7 @@ import argparse
 import re
 from abc import ABC
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -77,7 +78,15 @@ def adapter(kind: type[Settings]) -> TypeAdapter[Any]:
 def schema(kind: type[Settings]) -> dict[str, Any]:
     """The JSON Schema of settings: forms and API documents are made of it."""
     made = adapter(kind).json_schema()
-    return {**made, "description": made["description"].partition("\n")[0]}
+    # A field's docstring is known of the class that has it, not of those that inherit the field.
+    inherited = {
+        name: {"description": field["description"]}
+        for base in kind.__mro__[1:]
+        if is_dataclass(base)
+        for name, field in schema(base)["properties"].items()
+    }
+    fields = {name: {**inherited.get(name, {}), **field} for name, field in made["properties"].items()}
+    return {**made, "properties": fields, "description": made["description"].partition("\n")[0]}
 
 
 def read(kind: type[T], values: object) -> T:

@@ -23,6 +23,7 @@ from optimizer.algebra.types import ColumnType
 CONNECTORS: Mapping[str, str] = {
     "kafka": "jobs.sources.kafka.connector",
     "files": "jobs.sources.folder.connector",
+    "history": "jobs.sources.history.connector",
 }
 """By the key in a stream's document, the connector's module, loaded by its name as plug-ins are."""
 
@@ -74,11 +75,29 @@ class SourceSettings(Settings):
     """The key in a stream's document."""
     title: ClassVar[str]
     """What the page calls the connector."""
+    precedes: ClassVar[tuple[str, ...]] = ()
+    """Connectors that may go on where it ends, each with settings of its own; empty if it never ends."""
 
     @classmethod
     def missing(cls) -> str | None:
         """What has to be done before streams can have this source here; None if they can."""
         return None
+
+    @property
+    def takes_tuples(self) -> bool:
+        """True if producers send tuples to Millrace all the same."""
+        return False
+
+    def parts(self) -> Mapping[str, SourceSettings]:
+        """By connector, the settings as a stream's document has them; this one is the first."""
+        return {self.connector: self}
+
+    def followed_by(self, live: SourceSettings | None) -> SourceSettings:
+        """One source of this and what goes on where it ends; None for tuples that are sent here.
+
+        Raises `BadSetting` if the two do not fit.
+        """
+        raise NotImplementedError(f"{self.connector} has no end")
 
     def look(self, columns: Sequence[tuple[str, ColumnType]]) -> None:
         """Look at what the source has now, when a stream is registered with it or gets it.
@@ -133,6 +152,29 @@ def read_settings(connector: str, values: object) -> SourceSettings:
     return read(settings_of(connector), values)
 
 
+def source_of(parts: Mapping[str, SourceSettings | None]) -> SourceSettings | None:
+    """The source of a stream whose document has settings under these connectors.
+
+    Raises `BadSetting`, with the path in the document as its key, for settings of several connectors that do
+    not go on from each other.
+
+    >>> source_of({"kafka": read_settings("kafka", {"topic": "orders"}), "files": None}).place
+    'the topic orders'
+    """
+    named = {name: settings for name, settings in parts.items() if settings is not None}
+    first = next((settings for settings in named.values() if settings.precedes), None)
+    others = [settings for settings in named.values() if settings is not first]
+    if len(others) > 1 or (first is not None and any(one.connector not in first.precedes for one in others)):
+        raise BadSetting(list(named)[-1], " and ".join(named), "one of them")
+    live = others[0] if others else None
+    if first is None:
+        return live
+    try:
+        return first.followed_by(live)
+    except BadSetting as error:
+        raise BadSetting(f"{first.connector}.{error.key}", error.found, error.expected) from None
+
+
 def check_columns(settings: SourceSettings, columns: Sequence[tuple[str, ColumnType]]) -> None:
     """Raise `BadSetting` if a setting names a missing column or one of another type."""
     for key, field in settings_schema(settings.connector)["properties"].items():
@@ -148,8 +190,8 @@ def check_columns(settings: SourceSettings, columns: Sequence[tuple[str, ColumnT
 
 
 def document_of(source: SourceSettings) -> dict[str, Any]:
-    """A source as a document has it: its settings under its connector's key."""
-    return {source.connector: source.document()}
+    """A source as a document has it: its settings under its connectors' keys."""
+    return {name: settings.document() for name, settings in source.parts().items()}
 
 
 class _Document:
@@ -171,10 +213,10 @@ class _Document:
 
 
 def _only(document: Mapping[str, SourceSettings | None]) -> SourceSettings:
-    named = [settings for settings in document.values() if settings is not None]
-    if len(named) != 1:
-        raise ValueError(f"{len(named)} connectors instead of one")
-    return named[0]
+    source = source_of(document)
+    if source is None:
+        raise ValueError("no connector instead of one")
+    return source
 
 
 Source: TypeAlias = Annotated[SourceSettings, _Document]

@@ -108,11 +108,12 @@ class Stream:
                 raise ValueError(f"stream {self.name}: top share {share} of {column}: a column and 0 to 1")
         if self.tuples_per_second is not None and self.tuples_per_second < 0:
             raise ValueError(f"stream {self.name}: rate must not be negative")
-        if self.source is not None:
+        parts = {} if self.source is None else self.source.parts()
+        for connector, settings in parts.items():
             try:
-                check_columns(self.source, self.columns)
+                check_columns(settings, self.columns)
             except BadSetting as error:
-                raise ValueError(f"stream {self.name}: {self.source.connector}.{error}") from None
+                raise ValueError(f"stream {self.name}: {connector}.{error}") from None
         try:
             check_table(
                 self.kind, self.key, self.deleted, self.columns, self.event_time, self.lateness, self.late

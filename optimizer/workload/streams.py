@@ -20,6 +20,7 @@ from optimizer.logical.source import (
     check_columns,
     read_settings,
     settings_schema,
+    source_of,
 )
 from optimizer.logical.stream import LatePolicy, Stream, StreamKind, check_table
 from optimizer.sql import parse_predicate
@@ -205,15 +206,26 @@ class StreamsDocument(YamlDocument):
         path: str,
         columns: Sequence[tuple[str, ColumnType]],
     ) -> SourceSettings | None:
-        named = [name for name in CONNECTORS if self._optional(entries, name, path) is not None]
-        if not named:
-            return None
-        key, node = entries[named[-1]]
-        if len(named) > 1:
-            self._fail(key, f"{path}.{named[-1]}", f"{' and '.join(named)}", "one of them")
-        path = f"{path}.{named[0]}"
+        named = {
+            name: entries[name] for name in CONNECTORS if self._optional(entries, name, path) is not None
+        }
+        parts = {
+            name: self._settings_of(name, node, f"{path}.{name}", columns)
+            for name, (_, node) in named.items()
+        }
+        try:
+            return source_of(parts)
+        except BadSetting as error:
+            key, node = named[error.key.partition(".")[0]]
+            self._fail(
+                key if error.key in named else node, f"{path}.{error.key}", error.found, error.expected
+            )
+
+    def _settings_of(
+        self, connector: str, node: yaml.Node, path: str, columns: Sequence[tuple[str, ColumnType]]
+    ) -> SourceSettings:
         given = self._mapping(node, path)
-        fields = settings_schema(named[0])["properties"]
+        fields = settings_schema(connector)["properties"]
         files = {f"{name}_file": name for name, field in fields.items() if "x-lines" in field}
         self._known(given, (*fields, *files), path)
         texts = {
@@ -223,7 +235,7 @@ class StreamsDocument(YamlDocument):
             for name, (_, value) in given.items()
         }
         try:
-            source = read_settings(named[0], texts)
+            source = read_settings(connector, texts)
             check_columns(source, columns)
             return source
         except BadSetting as error:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from drf_spectacular.utils import extend_schema_field
@@ -10,8 +11,9 @@ from backend.http.documents import Document, Form
 from backend.streams.actions import StreamSpec
 from backend.streams.api.sources import WithSources
 from backend.streams.models import DAY_MS, KIND_CHOICES, NAME, Stream
+from optimizer.algebra.settings import BadSetting
 from optimizer.algebra.types import TYPE_NAMES, TYPE_PATTERN, ColumnType, column_type
-from optimizer.logical.source import CONNECTORS
+from optimizer.logical.source import CONNECTORS, SourceSettings, source_of
 from optimizer.logical.stream import MOST_TASKS
 
 BIGGEST = 2**53 - 1
@@ -84,14 +86,32 @@ class StreamWriteSerializer(WithSources):
         if "key" in values:
             values["key"] = tuple(values["key"])
         given = {name: values.pop(name) for name in CONNECTORS if name in values}
-        named = [source for source in given.values() if source is not None]
-        kept = None if present is None else present.source
-        if named or kept is None or kept.connector in given:
-            values["source"] = named[0] if named else None
+        values["source"] = _source(given, None if present is None else present.source)
         if present is not None:
             names = StreamSpec.__slots__
             values = {name: values.get(name, getattr(present, name)) for name in names}
         return StreamSpec(**values)
+
+
+def _source(given: Mapping[str, SourceSettings | None], kept: SourceSettings | None) -> SourceSettings | None:
+    """The source as a request changes it: what does not go on from a given part goes.
+
+    Raises `ValidationError` for parts that do not fit.
+    """
+    wanted = {name: settings for name, settings in given.items() if settings is not None}
+    before = {} if kept is None else kept.parts()
+    stay = {
+        name: settings
+        for name, settings in before.items()
+        if name not in given
+        and all(name in one.precedes or one.connector in settings.precedes for one in wanted.values())
+    }
+    try:
+        return source_of({**stay, **wanted})
+    except BadSetting as error:
+        connector, _, setting = error.key.partition(".")
+        text = f"{error.found} instead of {error.expected}"
+        raise serializers.ValidationError({connector: {setting: text} if setting else text}) from None
 
 
 class StreamPatchSerializer(StreamWriteSerializer):

@@ -7,13 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from backend.http.settings_field import SettingsField
-from optimizer.logical.source import (
-    CONNECTORS,
-    SourceSettings,
-    read_settings,
-    settings_of,
-    settings_schema,
-)
+from backend.streams.queries import source_of
+from optimizer.logical.source import CONNECTORS, SourceSettings, settings_of, settings_schema
 
 
 class SourceField(SettingsField):
@@ -24,10 +19,8 @@ class SourceField(SettingsField):
         self.connector = connector
 
     def get_attribute(self, instance: Any) -> SourceSettings | None:
-        source = getattr(instance, "source", None)
-        if source is None or source.connector != self.connector:
-            return None
-        return read_settings(self.connector, source.settings)
+        source = source_of(instance)
+        return None if source is None else source.parts().get(self.connector)
 
 
 class WithSources(serializers.Serializer[Any]):
@@ -35,13 +28,6 @@ class WithSources(serializers.Serializer[Any]):
 
     def get_fields(self) -> dict[str, Any]:
         return {**super().get_fields(), **{name: SourceField(name) for name in CONNECTORS}}
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        named = [name for name in CONNECTORS if attrs.get(name) is not None]
-        if len(named) > 1:
-            text = f"{' and '.join(named)} instead of one of them"
-            raise serializers.ValidationError({named[-1]: text})
-        return attrs
 
 
 class ConnectorSerializer(serializers.Serializer[Any]):
@@ -51,6 +37,11 @@ class ConnectorSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
     missing = serializers.CharField(
         allow_null=True, help_text="What an operator has to do first; null if streams can have it."
+    )
+    precedes = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="Connectors that may go on where it ends, as what is sent may; null without an end.",
     )
     settings = serializers.DictField(help_text="The JSON Schema of its settings.")
 
@@ -63,6 +54,7 @@ def connectors() -> list[dict[str, Any]]:
             "name": kind.connector,
             "title": kind.title,
             "missing": kind.missing(),
+            "precedes": list(kind.precedes) or None,
             "settings": settings_schema(kind.connector),
         }
         for kind in kinds

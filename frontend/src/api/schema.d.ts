@@ -897,6 +897,8 @@ export interface components {
             missing: string | null;
             /** @description The key of a stream's document that has its settings. */
             name: string;
+            /** @description Connectors that may go on where it ends, as what is sent may; null without an end. */
+            precedes: string[] | null;
             /** @description The JSON Schema of its settings. */
             settings: {
                 [key: string]: unknown;
@@ -1421,6 +1423,8 @@ export interface components {
              */
             verified_until: string | null;
         };
+        /** @enum {string} */
+        FileFormatEnum: "parquet" | "csv" | "json";
         /**
          * FolderFiles
          * @description The folder whose files bring a stream's tuples: one row is one tuple.
@@ -1442,7 +1446,7 @@ export interface components {
              * @description What the files are.
              * @default parquet
              */
-            format: components["schemas"]["FolderFilesFormatEnum"];
+            format: components["schemas"]["FileFormatEnum"];
             /**
              * Most rows of a batch
              * @description So many rows in a batch at most; empty leaves it to the batch's own bound.
@@ -1456,8 +1460,48 @@ export interface components {
              */
             pattern: string;
         };
-        /** @enum {string} */
-        FolderFilesFormatEnum: "parquet" | "csv" | "json";
+        /**
+         * FolderHistory
+         * @description The folder whose files are read to their end before a stream goes live.
+         */
+        FolderHistory: {
+            /**
+             * If a file is damaged, changed, gone or late
+             * @description What to do about a file that cannot be read as it was found; late is one with an earlier name.
+             * @default fail
+             */
+            faulty: components["schemas"]["FailOrSkipEnum"];
+            /**
+             * Folder
+             * @description A directory that the operator allows, and folders below it, as landing/orders.
+             */
+            folder: string;
+            /**
+             * Format
+             * @description What the files are.
+             * @default parquet
+             */
+            format: components["schemas"]["FileFormatEnum"];
+            /**
+             * Most rows of a batch
+             * @description So many rows in a batch at most; empty leaves it to the batch's own bound.
+             * @default null
+             */
+            most_per_batch: number | null;
+            /**
+             * Files
+             * @description Names of the files, with * and ? for what differs, as *.csv; they are read by name.
+             * @default *
+             */
+            pattern: string;
+            /**
+             * Then live from
+             * @description Where the live part begins: earliest, latest (when the stream is first read), a time, an entry's id, or
+             *     the offset of each partition as 0: 1200, 1: 1180.
+             * @default earliest
+             */
+            start: string;
+        };
         /** @description How many tuples the stores that a query needs were forecast to hold, and held. */
         Forecast: {
             /** Format: double */
@@ -1992,6 +2036,7 @@ export interface components {
             description: string;
             event_time?: string;
             files?: components["schemas"]["FolderFiles"] | null;
+            history?: components["schemas"]["FolderHistory"] | null;
             kafka?: components["schemas"]["KafkaTopic"] | null;
             /** @description Of a table. */
             key?: string[];
@@ -2872,6 +2917,7 @@ export interface components {
             readonly entries: number | null;
             event_time: string;
             files?: components["schemas"]["FolderFiles"] | null;
+            history?: components["schemas"]["FolderHistory"] | null;
             kafka?: components["schemas"]["KafkaTopic"] | null;
             key: string[];
             kind?: components["schemas"]["StreamKindEnum"];
@@ -2981,6 +3027,7 @@ export interface components {
             description: string;
             event_time: string;
             files?: components["schemas"]["FolderFiles"] | null;
+            history?: components["schemas"]["FolderHistory"] | null;
             kafka?: components["schemas"]["KafkaTopic"] | null;
             /** @description Of a table. */
             key?: string[];

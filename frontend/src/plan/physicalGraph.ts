@@ -42,6 +42,17 @@ export const folderFiles = z.object({
 });
 export type FolderFiles = z.infer<typeof folderFiles>;
 
+export const folderHistory = z.object({
+  faulty: z.enum(["fail", "skip"]).default("fail"),
+  folder: z.string(),
+  format: z.enum(["parquet", "csv", "json"]).default("parquet"),
+  most_per_batch: whole.nullable().default(null),
+  pattern: z.string().default("*"),
+  /** Where the live part begins: earliest, latest (when the stream is first read), a time, an entry's id, or the offset of each partition as 0: 1200, 1: 1180. */
+  start: z.string().default("earliest"),
+});
+export type FolderHistory = z.infer<typeof folderHistory>;
+
 export const graphFunction = z.object({
   arguments: z.array(z.string()),
   cost_us: z.number(),
@@ -173,6 +184,7 @@ export const graphStream = z.object({
   derived: derivation.nullable().default(null),
   event_time: z.string(),
   files: folderFiles.nullable().optional(),
+  history: folderHistory.nullable().optional(),
   kafka: kafkaTopic.nullable().optional(),
   late: z.enum(["drop", "join"]),
   lateness_us: whole,

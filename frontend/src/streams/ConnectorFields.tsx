@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
 import type { Connector } from "../api/documents";
 import { SelectField } from "../ui/fields";
-import { typedOf } from "../ui/settings/described";
+import { type Typed, typedOf } from "../ui/settings/described";
 import { SettingsFields } from "../ui/settings/SettingsFields";
 import { RegistryColumns } from "./RegistryColumns";
 import { hasRegistry } from "./registryColumns";
-import { columnsOf, type StreamFields } from "./streamFields";
+import { columnsOf, firstChoices, type StreamFields } from "./streamFields";
 
 interface Props {
   readonly connectors: readonly Connector[];
@@ -18,9 +18,16 @@ interface Props {
 /** The part of a stream's form that says what brings its tuples. */
 export function ConnectorFields({ connectors, fields, set, fixed }: Props): JSX.Element {
   const chosen = connectors.find(({ name }) => name === fields.connector);
-  const choose = (name: string): void => {
+  const firsts = firstChoices(connectors, fields.connector);
+  const first = firsts.find(({ name }) => name === fields.first);
+  const initial = (name: string): Typed => {
     const connector = connectors.find((one) => one.name === name);
-    set({ connector: name, settings: connector === undefined ? {} : typedOf(connector.settings, null) });
+    return connector === undefined ? {} : typedOf(connector.settings, null);
+  };
+  const choose = (name: string): void => {
+    const goesOn = firstChoices(connectors, name).some((one) => one.name === fields.first);
+    const without = goesOn ? {} : { first: "", firstSettings: {} };
+    set({ connector: name, settings: initial(name), ...without });
   };
   return (
     <fieldset disabled={fixed}>
@@ -30,7 +37,9 @@ export function ConnectorFields({ connectors, fields, set, fixed }: Props): JSX.
         value={fields.connector}
         options={[
           ["", "producers, who send them here"],
-          ...connectors.map(({ name, title }) => [name, title] as const),
+          ...connectors
+            .filter(({ precedes }) => precedes === null)
+            .map(({ name, title }) => [name, title] as const),
         ]}
         onValue={choose}
       />
@@ -46,6 +55,25 @@ export function ConnectorFields({ connectors, fields, set, fixed }: Props): JSX.
         />
       )}
       {hasRegistry(fields) && <RegistryColumns fields={fields} set={set} />}
+      {firsts.length > 0 && (
+        <SelectField
+          label="Before that"
+          value={fields.first}
+          options={[["", "nothing"], ...firsts.map(({ name, title }) => [name, title] as const)]}
+          onValue={(name) => set({ first: name, firstSettings: initial(name) })}
+        />
+      )}
+      {first !== undefined && first.missing !== null && (
+        <p class="problem-line">This needs {first.missing}.</p>
+      )}
+      {first !== undefined && (
+        <SettingsFields
+          described={first.settings}
+          typed={fields.firstSettings}
+          onTyped={(firstSettings) => set({ firstSettings })}
+          columnsOf={(types) => columnsOf(fields, types)}
+        />
+      )}
     </fieldset>
   );
 }

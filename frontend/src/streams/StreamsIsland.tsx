@@ -22,7 +22,7 @@ import { SendForm } from "./SendForm";
 import { StreamFacts } from "./StreamFacts";
 import { StreamForm } from "./StreamForm";
 import { StreamReaders } from "./StreamReaders";
-import { sourceText, writersOf } from "./streamFields";
+import { isSentHere, sourceText, writersOf } from "./streamFields";
 
 const REFRESH_MS = 3000;
 const SAMPLE_ROWS = 20;
@@ -145,7 +145,7 @@ function StreamDetail({
   const connectors = useLoaded(() => answered(client.GET("/api/connectors/")));
   const source = connectors.value === null ? null : sourceText(stream, connectors.value);
   // Until it is known nothing is offered that a connector's stream refuses.
-  const takesTuples = stream.can_edit && connectors.value !== null && source === null;
+  const takesTuples = stream.can_edit && connectors.value !== null && isSentHere(stream, connectors.value);
   const sample = useLoaded(
     () =>
       answered(client.GET("/api/streams/{name}/sample/", at({ name: stream.name }, { limit: SAMPLE_ROWS }))),

@@ -31,6 +31,7 @@ const connectors: readonly Connector[] = [
     name: "tail",
     title: "a file that grows",
     missing: null,
+    precedes: null,
     settings: {
       properties: {
         path: { type: "string", title: "Path", description: "Of the file", maxLength: 40 },
@@ -66,6 +67,16 @@ const connectors: readonly Connector[] = [
         },
       },
       required: ["path"],
+    },
+  },
+  {
+    name: "shelf",
+    title: "books first",
+    missing: null,
+    precedes: ["tail"],
+    settings: {
+      properties: { row: { type: "string", title: "Row", description: "Of the shelf" } },
+      required: ["row"],
     },
   },
 ];
@@ -104,6 +115,7 @@ describe("the form of a stream", () => {
       columns,
       team,
       tail: null,
+      shelf: null,
     });
     expect(changesOf(fieldsOf(stream), stream)).toEqual({});
   });
@@ -167,6 +179,24 @@ describe("the form of a stream", () => {
     expect(
       changesOf({ ...fields, settings: { ...fields.settings, most: "" } }, { ...stream, ...{ tail } }),
     ).toEqual({ tail: { ...tail, most: null } });
+  });
+
+  it("knows what is read first, before a connector or what producers send", () => {
+    const tail = { path: "a.json", format: "json", schema: null, key: null, follow: true, most: null };
+    const shelf = { row: "7" };
+    const both = { ...stream, ...{ tail, shelf } };
+    expect(fieldsOf(both)).toMatchObject({ connector: "tail", first: "shelf", firstSettings: { row: "7" } });
+    expect(documentOf(fieldsOf(both))).toMatchObject({ tail, shelf });
+    expect(changesOf({ ...fieldsOf(both), first: "" }, both)).toEqual({ shelf: null });
+    expect(form.sourceText(both, connectors)).toBe("books first, Row 7, then a file that grows, Path a.json");
+    expect(form.isSentHere(both, connectors)).toBe(false);
+    const sent = { ...stream, ...{ shelf } };
+    expect(fieldsOf(sent)).toMatchObject({ connector: "", first: "shelf" });
+    expect(form.sourceText(sent, connectors)).toBe("books first, Row 7");
+    expect(form.isSentHere(sent, connectors)).toBe(true);
+    expect(faultsOf({ ...fieldsOf(sent), firstSettings: { row: "" } })).toEqual(["Row is missing."]);
+    expect(form.firstChoices(connectors, "tail").map(({ name }) => name)).toEqual(["shelf"]);
+    expect(form.firstChoices(connectors, "other")).toEqual([]);
   });
 
   it("sends nothing of a setting that does not matter, and says which one is missing", () => {

@@ -55,6 +55,9 @@ export interface StreamFields {
   /** What brings the tuples; empty if producers send them. */
   readonly connector: string;
   readonly settings: Typed;
+  /** What is read before that, to its end; empty for nothing. */
+  readonly first: string;
+  readonly firstSettings: Typed;
 }
 
 /** Seconds that a new stream's form begins with: tuples of several producers seldom come in order. */
@@ -76,11 +79,13 @@ export const EMPTY: StreamFields = {
   team: "",
   connector: "",
   settings: {},
+  first: "",
+  firstSettings: {},
 };
 
 export function fieldsOf(stream: StreamDocument, connectors: readonly Connector[]): StreamFields {
   const connector = connectorOf(stream, connectors);
-  const settings = (stream as Readonly<Record<string, unknown>>)[connector?.name ?? ""];
+  const first = firstOf(stream, connectors);
   return {
     name: stream.name,
     description: stream.description ?? "",
@@ -99,22 +104,52 @@ export function fieldsOf(stream: StreamDocument, connectors: readonly Connector[
     tasks: stream.parallelism === null || stream.parallelism === undefined ? "" : String(stream.parallelism),
     team: stream.team ?? "",
     connector: connector?.name ?? "",
-    settings: connector !== undefined && isRecord(settings) ? typedOf(connector.settings, settings) : {},
+    settings: typedIn(stream, connector),
+    first: first?.name ?? "",
+    firstSettings: typedIn(stream, first),
   };
 }
 
 /** What brings the stream's tuples, in words, as `a Kafka topic, Topic flights`; null if producers send them. */
 export function sourceText(stream: StreamDocument, connectors: readonly Connector[]): string | null {
-  const connector = connectorOf(stream, connectors);
-  if (connector === undefined) return null;
-  const { settings } = fieldsOf(stream, connectors);
+  const parts = [firstOf(stream, connectors), connectorOf(stream, connectors)];
+  const told = parts.filter((part) => part !== undefined).map((part) => textOf(stream, part));
+  return told.length === 0 ? null : told.join(", then ");
+}
+
+function textOf(stream: StreamDocument, connector: Connector): string {
+  const settings = typedIn(stream, connector);
   const named = settingsOf(connector.settings).filter(({ required }) => required);
   return [connector.title, ...named.map(({ name, label }) => `${label} ${settings[name]}`)].join(", ");
 }
 
+/** True if producers send the stream's tuples, perhaps behind what is read first. */
+export function isSentHere(stream: StreamDocument, connectors: readonly Connector[]): boolean {
+  return connectorOf(stream, connectors) === undefined;
+}
+
+/** The connectors that may be read to their end before another one, or before what is sent. */
+export function firstChoices(connectors: readonly Connector[], then: string): readonly Connector[] {
+  return connectors.filter(({ precedes }) => precedes !== null && (then === "" || precedes.includes(then)));
+}
+
 function connectorOf(stream: StreamDocument, connectors: readonly Connector[]): Connector | undefined {
+  return connectors.find(({ name, precedes }) => precedes === null && isRecord(settingsIn(stream, name)));
+}
+
+function firstOf(stream: StreamDocument, connectors: readonly Connector[]): Connector | undefined {
+  return connectors.find(({ name, precedes }) => precedes !== null && isRecord(settingsIn(stream, name)));
+}
+
+function settingsIn(stream: StreamDocument, name: string): unknown {
   const document: Readonly<Record<string, unknown>> = stream;
-  return connectors.find(({ name }) => isRecord(document[name]));
+  return document[name];
+}
+
+function typedIn(stream: StreamDocument, connector: Connector | undefined): Typed {
+  if (connector === undefined) return {};
+  const settings = settingsIn(stream, connector.name);
+  return isRecord(settings) ? typedOf(connector.settings, settings) : {};
 }
 
 /** Who may change the stream and write tuples to it, for those who may not. */
@@ -168,19 +203,25 @@ export function faultsOf(fields: StreamFields, connectors: readonly Connector[])
     if (value === null || !Number.isFinite(value) || value < 0)
       faults.push(`${label} is a number, not ${text}.`);
   }
-  const connector = connectors.find(({ name }) => name === fields.connector);
-  return connector === undefined
-    ? faults
-    : [...faults, ...faultsOfSettings(connector.settings, fields.settings)];
+  for (const connector of connectors) {
+    const typed = typedFor(fields, connector.name);
+    if (typed !== null) faults.push(...faultsOfSettings(connector.settings, typed));
+  }
+  return faults;
+}
+
+function typedFor(fields: StreamFields, name: string): Typed | null {
+  if (name === fields.connector) return fields.settings;
+  return name === fields.first ? fields.firstSettings : null;
 }
 
 /** By connector its settings, null for those that do not bring the stream's tuples. */
 function sourcesOf(fields: StreamFields, connectors: readonly Connector[]): Record<string, unknown> {
   return Object.fromEntries(
-    connectors.map((connector) => [
-      connector.name,
-      connector.name === fields.connector ? documentOfSettings(connector.settings, fields.settings) : null,
-    ]),
+    connectors.map((connector) => {
+      const typed = typedFor(fields, connector.name);
+      return [connector.name, typed === null ? null : documentOfSettings(connector.settings, typed)];
+    }),
   );
 }
 

@@ -47,6 +47,8 @@ class Listing:
     """By name."""
     complete: frozenset[str]
     """Names of those that did not change since they were listed before."""
+    settled: bool = False
+    """True if nothing at all changed since."""
 
     @cached_property
     def _names(self) -> list[str]:
@@ -60,14 +62,18 @@ class Listing:
         """The files with earlier names, complete or not."""
         return self.files[: bisect_left(self._names, name)]
 
+    def behind(self, name: str | None) -> tuple[Listed, ...]:
+        """The files with later names, complete or not; all of them without a name."""
+        return self.files if name is None else self.files[bisect_right(self._names, name) :]
+
     def ready_behind(self, name: str | None) -> tuple[Listed, ...]:
         """The files that can be read behind one: all before one that is not complete.
 
         Without a name, from the first one on.
         """
-        begin = 0 if name is None else bisect_right(self._names, name)
-        waits = next((n for n in range(begin, len(self.files)) if self._names[n] not in self.complete), None)
-        return self.files[begin:waits]
+        behind = self.behind(name)
+        waits = next((n for n, file in enumerate(behind) if file.name not in self.complete), None)
+        return behind[:waits]
 
 
 def is_input(name: str) -> bool:
@@ -117,7 +123,8 @@ class Listings:
         files = list_files(self._folder, self._pattern)
         before = frozenset(() if self._newest is None else self._newest.files)
         complete = frozenset(file.name for file in files if file in before)
-        self._newest, self._listed_at = Listing(files, complete), time.monotonic()
+        settled = self._newest is not None and files == self._newest.files
+        self._newest, self._listed_at = Listing(files, complete, settled), time.monotonic()
         return self._newest
 
     def settled(self) -> Listing:

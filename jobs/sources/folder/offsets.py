@@ -129,6 +129,26 @@ class FolderOffsets(Offsets):
         rows: int = ceil(left / per_row)
         return rows
 
+    def is_at_end(self, stream: str, settings: FolderFiles, position: Position) -> bool:
+        """True if all files were read to their end, and two looks have found no others.
+
+        Raises `Away` while the folder cannot be listed.
+        """
+        listing, cursor = self._listed(stream, settings), _Cursor.of(settings, position)
+        return listing.settled and cursor.ended and not listing.behind(cursor.name)
+
+    def marks(self, settings: FolderFiles, position: Position) -> str:
+        """The marks of the files up to a position."""
+        cursor = _Cursor.of(settings, position)
+        return cursor.read if cursor.file is None else cursor.read + cursor.file.mark
+
+    def files_read(self, stream: str, settings: FolderFiles, position: Position) -> tuple[int, int]:
+        """Of the files in the folder how many were read to their end, and how many there are."""
+        listing, cursor = self._listed(stream, settings), _Cursor.of(settings, position)
+        there = len(listing.files)
+        begun = there - len(listing.behind(cursor.name))
+        return begun if cursor.ended else max(0, begun - 1), there
+
     def _rows_of(self, files: tuple[Listed, ...]) -> int:
         counted = files[:_FOOTERS]
         rows = sum(_counted(file, self._rows) for file in counted)

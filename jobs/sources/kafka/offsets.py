@@ -16,9 +16,10 @@ from typing import Any
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from jobs.sources.connector import Away, Offsets, Position
+from jobs.sources.connector import Away, Position, SeekableOffsets
 from jobs.sources.kafka.cluster import Cluster
 from jobs.sources.kafka.topic import KafkaTopic
+from jobs.sources.start import Edge, Moment, OffsetsStart, Start
 from optimizer.algebra.errors import InputError, Place
 
 _TIMEOUT_S = 5.0
@@ -54,7 +55,7 @@ class _Partition:
     """Behind the newest one that may be read."""
 
 
-class TopicOffsets(Offsets):
+class TopicOffsets(SeekableOffsets):
     """Plans topics, one per planning process; its clients connect when first asked."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -78,6 +79,54 @@ class TopicOffsets(Offsets):
             if end is not None:
                 ends[stream] = end
         return ends
+
+    def seek(self, stream: str, settings: KafkaTopic, start: Start) -> Position | None:
+        """The offsets that are read first, of every partition that there is.
+
+        Raises `InputError` for offsets of other partitions than the topic has and, under the policy `fail`,
+        for one that the topic no longer keeps.
+        """
+        looked = self._looked({stream: settings})
+        if stream not in looked:
+            return None
+        identity, partitions = looked[stream]
+        offsets = self._sought(stream, settings.topic, identity, partitions, start)
+        for number, offset in offsets.items():
+            if settings.lost == "fail" and offset < partitions[number].earliest:
+                raise lost(stream, settings.topic, number, offset, partitions[number].earliest)
+        begin = {str(number): offset for number, offset in sorted(offsets.items())}
+        return {"topic": settings.topic, "id": identity, "offsets": begin, "ranges": [], "gaps": []}
+
+    def _sought(
+        self, stream: str, topic: str, identity: str, partitions: Mapping[int, _Partition], start: Start
+    ) -> dict[int, int]:
+        match start:
+            case Edge.EARLIEST:
+                return {number: there.earliest for number, there in partitions.items()}
+            case Edge.LATEST:
+                return {number: there.end for number, there in partitions.items()}
+            case Moment(at_ms):
+                which = OffsetSpec.for_timestamp(at_ms)
+                try:
+                    found = self._offsets({topic: (identity, list(partitions))}, which)
+                except KafkaException as error:
+                    if is_away(error):
+                        raise Away(str(error)) from error
+                    raise
+                # A partition without a record of that time or a later one says -1.
+                return {n: found[topic, n] if found[topic, n] >= 0 else p.end for n, p in partitions.items()}
+            case OffsetsStart(offsets) if {number for number, _ in offsets} == set(partitions):
+                return dict(offsets)
+            case OffsetsStart(offsets):
+                given = ", ".join(str(number) for number, _ in offsets)
+                raise InputError(
+                    "other-partitions",
+                    Place(f"stream {stream}", path=f"topic {topic}"),
+                    f"the partitions {', '.join(map(str, partitions))}",
+                    f"the partitions {given}, for which the history's start has offsets",
+                )
+            case other:
+                raise TypeError(f"{other} is no place in the topic {topic}")
 
     def newest(self, streams: Mapping[str, KafkaTopic]) -> dict[str, Position]:
         """The offset behind everything that may be read now, of every partition."""

@@ -151,8 +151,8 @@ class ConnectorKit(ABC):
         for batch in batches(bench):
             assert PLANNED.validate_json(PLANNED.dump_json(batch)) == batch
             for descriptor in batch.descriptors:
-                assert descriptor.connector == self.connector
-                assert type(descriptor) in connector(self.connector).descriptors
+                assert descriptor.connector in (self.connector, *connector(self.connector).reads_by)
+                assert type(descriptor) in connector(descriptor.connector).descriptors
                 assert descriptor.place
 
     def test_tasks_and_the_search_for_bad_tuples_read_every_tuple_once(self, bench: Bench) -> None:

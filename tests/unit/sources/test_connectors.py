@@ -203,6 +203,16 @@ RECORDED = {
         "ranges": [[0, 3, 4]],
         "gaps": [],
     },
+    "history": {
+        "history": "archive/orders/*.csv as csv, then entries",
+        "place": "archive/orders",
+        "folder": {"read": "Zm9vYmFy"},
+        "files": [1, 1],
+        "then": "redis",
+        "live": {"id": "1764000000000-3", "chunks": [["1764000000000-3", 4]], "mark": "0f3c2a9d51e7b846"},
+        "is_live": True,
+        "late": [],
+    },
     "files": {
         "of": "landing/orders/*.csv as csv",
         "folder": "landing/orders",

@@ -1,0 +1,1 @@
+"""Files of a folder, and then a live source that goes on where they end."""
