@@ -52,6 +52,11 @@ MILLRACE_SCHEMA_REGISTRY_URL
                             docs/guide/kafka.md, too
 MILLRACE_FILES_DIRECTORIES  directories whose files streams may be, NAME=PATH, with commas between (none):
                             whoever may register streams may read all that lies there (docs/guide/folders.md)
+MILLRACE_FILES_DIRECTORIES  directories whose files streams may be, NAME=PATH or NAME=s3://BUCKET/PREFIX, with
+                            commas between (none): whoever may register streams may read all that lies there
+                            (docs/guide/folders.md)
+MILLRACE_S3_ENDPOINT, MILLRACE_S3_ACCESS_KEY, MILLRACE_S3_SECRET_KEY, MILLRACE_S3_REGION
+                            the object store of those that are s3:// (Amazon's, as the machine may)
 MILLRACE_POSTGRES_RESULTS_URL, MILLRACE_ICEBERG_CATALOG, MILLRACE_RESULTS_WEBHOOK_SECRET
                             where results may go, too (docs/guide/sinks.md)
 MILLRACE_MASTER             the Spark master of the topologies' jobs (this machine)

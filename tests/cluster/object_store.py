@@ -31,8 +31,13 @@ class ObjectStore:
             self._port = int(probe.getsockname()[1])
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def address(self) -> str:
+        """HOST:PORT."""
+        return f"127.0.0.1:{self._port}"
+
     def url(self, folder: str) -> str:
-        options = f"scheme=http&endpoint_override=127.0.0.1:{self._port}&region=us-east-1"
+        options = f"scheme=http&endpoint_override={self.address}&region=us-east-1"
         return f"s3://{BUCKET}/{folder}?{options}"
 
     def names(self, folder: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,12 +22,14 @@ _DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError)
 
 
 @contextmanager
-def opened(path: str, named: str | None = None, *, mapped: bool = False) -> Iterator[pq.ParquetFile]:
-    """The file, open, and if asked mapped into memory.
+def opened(
+    path: str | BinaryIO, named: str | None = None, *, mapped: bool = False
+) -> Iterator[pq.ParquetFile]:
+    """The file, open, and if asked mapped into memory. An open file needs a name.
 
     Raises `InputError` with the name if it is no Parquet file, or says of itself what cannot be.
     """
-    name = path if named is None else named
+    name = str(path) if named is None else named
     # Moments of 96 bits are nanoseconds unless one asks: they would wrap before 1677 and behind 2262.
     file = _told(
         name, None, lambda: pq.ParquetFile(path, memory_map=mapped, coerce_int96_timestamp_unit="us")

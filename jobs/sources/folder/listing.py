@@ -14,10 +14,12 @@ import os
 import stat
 import time
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from jobs.sources.folder.allowed import opened_folder
+from jobs.sources.folder.allowed import opened_folder, url_of
+from jobs.sources.folder.object_store import objects_below
 from optimizer.algebra.errors import InputError, Place
 
 LISTED_EVERY_S = 1.0
@@ -90,21 +92,28 @@ def list_files(folder: str, pattern: str) -> tuple[Listed, ...]:
 
     Raises `OSError` if the folder cannot be listed, and `InputError` for a name that cannot be told.
     """
+    url = url_of(folder)
+    there = _files_of(folder) if url is None else objects_below(url)
     found = []
+    for name, size, mtime_ns in there:
+        if not is_input(name) or not fnmatch.fnmatchcase(name, pattern):
+            continue
+        if not name.isprintable():
+            expected = "a name of UTF-8 characters that can be printed"
+            raise InputError("bad-name", Place(folder), f"a file {name!a}", expected)
+        found.append(Listed(folder, name, size, mtime_ns))
+    return tuple(sorted(found, key=lambda file: file.name))
+
+
+def _files_of(folder: str) -> Iterator[tuple[str, int, int]]:
     with opened_folder(folder) as descriptor, os.scandir(descriptor) as entries:
         for entry in entries:
-            if not is_input(entry.name) or not fnmatch.fnmatchcase(entry.name, pattern):
-                continue
             try:
                 now = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue  # It went between the two calls.
-            if not entry.name.isprintable():
-                expected = "a name of UTF-8 characters that can be printed"
-                raise InputError("bad-name", Place(folder), f"a file {entry.name!a}", expected)
             if stat.S_ISREG(now.st_mode):
-                found.append(Listed(folder, entry.name, now.st_size, now.st_mtime_ns))
-    return tuple(sorted(found, key=lambda file: file.name))
+                yield entry.name, now.st_size, now.st_mtime_ns
 
 
 class Listings:

@@ -6,9 +6,11 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, Protocol
+from io import UnsupportedOperation
+from typing import BinaryIO, Protocol, cast
 
-from jobs.sources.folder.allowed import open_file, opened_folder
+from jobs.sources.folder.allowed import open_file, opened_folder, plain, url_of
+from jobs.sources.folder.object_store import RewrittenObject, opened_object
 from optimizer.algebra.errors import InputError, Place
 
 SKIP = "give the stream the setting faulty: skip to go on behind it, with a dead letter that names it"
@@ -34,6 +36,11 @@ def opened_as(found: Found) -> Iterator[BinaryIO]:
     Raises `InputError` for one that was changed, is gone or is not ours to read, and `OSError` while its
     folder cannot be reached: then nothing is known of the file.
     """
+    url = url_of(found.folder)
+    if url is not None:
+        with _opened_in_store(found, url) as file:
+            yield file
+        return
     with opened_folder(found.folder) as folder:
         try:
             descriptor = open_file(folder, found.name)
@@ -49,15 +56,31 @@ def opened_as(found: Found) -> Iterator[BinaryIO]:
         _check(found, descriptor)
 
 
+@contextmanager
+def _opened_in_store(found: Found, url: str) -> Iterator[BinaryIO]:
+    try:
+        with opened_object(url, plain(found.name)) as (file, (size, mtime_ns)):
+            if (size, mtime_ns) != (found.size, found.mtime_ns):
+                raise changed(found.folder, found.name, found.size, size)
+            yield cast(BinaryIO, file)
+    except FileNotFoundError as error:
+        raise gone(found.folder, found.name) from error
+    except RewrittenObject as error:
+        raise changed(found.folder, found.name, found.size, error.size) from error
+
+
 def _check(found: Found, descriptor: int) -> None:
     now = os.fstat(descriptor)
     if (now.st_size, now.st_mtime_ns) != (found.size, found.mtime_ns):
         raise changed(found.folder, found.name, found.size, now.st_size)
 
 
-def path_of(file: BinaryIO) -> str:
-    """A path of an open file, for libraries that want one."""
-    return f"/dev/fd/{file.fileno()}"
+def path_of(file: BinaryIO) -> str | BinaryIO:
+    """What libraries that want a path take: that of an open file, or an object itself."""
+    try:
+        return f"/dev/fd/{file.fileno()}"
+    except UnsupportedOperation:
+        return file
 
 
 def gone(folder: str, name: str, found: str = "no such file") -> InputError:
