@@ -171,9 +171,9 @@ class SeekableOffsets(Offsets):
 
     @abstractmethod
     def seek(self, stream: str, settings: Any, start: Start) -> Position | None:
-        """The position before the first tuple from `start` on; None while its source is not there.
+        """Find the position before the first tuple from `start` on.
 
-        Raises `Away`, and `InputError` if the source has no such place.
+        None while its source is not there. Raises `Away`, and `InputError` if the source has no such place.
         """
 
 

@@ -1,4 +1,4 @@
-"""Where a live source begins behind a history: at an end of it, a moment or a position."""
+"""Where a live source begins: at one of its ends, a moment or a position."""
 
 from __future__ import annotations
 

@@ -89,11 +89,13 @@ class SourceSettings(Settings):
         return False
 
     def parts(self) -> Mapping[str, SourceSettings]:
-        """By connector, the settings as a stream's document has them; this one is the first."""
+        """The settings in a stream's document by connector, this one's first."""
         return {self.connector: self}
 
     def followed_by(self, live: SourceSettings | None) -> SourceSettings:
-        """One source of this and what goes on where it ends; None for tuples that are sent here.
+        """Join this and what goes on where it ends into one source.
+
+        `live` is None for tuples that producers send to Millrace.
 
         Raises `BadSetting` if the two do not fit.
         """

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docker"
-VARIABLE = re.compile(r"(?<!\$)\$\{([A-Z_]+)(?:(:[-?])([^}]*))?\}")
+VARIABLE = re.compile(r"(?<!\$)\$\{([A-Z0-9_]+)(?:(:[-?])([^}]*))?\}")
 
 
 class Part(BaseModel):

@@ -1,4 +1,4 @@
-"""Folders in an object store that speaks S3's protocol: how to log in, what lies there, and how it is read.
+"""List and read folders in an object store that speaks S3's protocol.
 
 The store's address and keys are in the environment alone: in no plan, checkpoint, log or answer of the API. A
 folder is a prefix of names; a file that is written again has another time of change, or another size.
@@ -30,7 +30,10 @@ _ANSWER_S = 20.0
 
 
 class RewrittenObject(Exception):
-    """An object is another one than when it was opened; `size` is its size now, in bytes."""
+    """An object is another one than when it was opened.
+
+    `size` is its size now, in bytes.
+    """
 
     def __init__(self, size: int) -> None:
         super().__init__(f"an object that was written again, with {size} bytes")
@@ -89,9 +92,9 @@ def account(environment: Mapping[str, str] = os.environ) -> Account:
 
 
 def objects_below(url: str) -> Iterator[tuple[str, int, int]]:
-    """Name, size and time of change, nanoseconds since 1970, of the objects right below a URL, in no order.
+    """Name, size and time of change of the objects right below a URL.
 
-    Nothing tells a prefix without an object from an empty one. Raises `OSError` while the store is away.
+    In no order; times are nanoseconds since 1970. Nothing tells a prefix without an object from an empty one. Raises `OSError` while the store is away.
     """
     import pyarrow.fs as pafs
 

@@ -143,7 +143,7 @@ class FolderOffsets(Offsets):
         return cursor.read if cursor.file is None else cursor.read + cursor.file.mark
 
     def files_read(self, stream: str, settings: FolderFiles, position: Position) -> tuple[int, int]:
-        """Of the files in the folder how many were read to their end, and how many there are."""
+        """How many files were read to their end, and how many the folder has."""
         listing, cursor = self._listed(stream, settings), _Cursor.of(settings, position)
         there = len(listing.files)
         begun = there - len(listing.behind(cursor.name))

@@ -1,4 +1,4 @@
-"""The history connector: the files of a folder, then a live source from a stated place on.
+"""The history connector: a folder's files, then a live source from a place on.
 
 What it plans are the folder's descriptors, and then those of the live part's connector.
 """

@@ -23,7 +23,7 @@ class LateFiles:
         self._looked_at: float | None = None
 
     def beside(self, read: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The marks of all known files, and of those that are new their names and what to say.
+        """The marks of all known files; names of new ones and what to say of each.
 
         Args:
             read: the marks of the files that were read or told of. Marks of files that are gone stay: a file

@@ -1,4 +1,4 @@
-"""How far a topology is in its histories and behind them, and how far the next batch goes.
+"""How far a topology is in and behind its histories, and the next batch goes.
 
 A position has that of the folder and that of the live part. Where the live part begins is looked up once,
 with the stream's first batch, and stays in its positions: what comes while the files are read is not lost. A
