@@ -47,7 +47,9 @@ def directories(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
 def url_of(folder: str) -> str | None:
     """The URL of a folder in an object store; None of one in a directory.
 
-    A folder is NAME/PART/PART. Raises `InputError` unless the operator allows a directory NAME, and `OSError` for a part that is no name.
+    A folder is NAME/PART/PART.
+    Raises `InputError` unless the operator allows a directory NAME, and `OSError`
+    for a part that is no name.
     """
     root, parts = _rooted(folder)
     if not root.startswith("s3://"):

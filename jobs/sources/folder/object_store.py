@@ -94,7 +94,10 @@ def account(environment: Mapping[str, str] = os.environ) -> Account:
 def objects_below(url: str) -> Iterator[tuple[str, int, int]]:
     """Name, size and time of change of the objects right below a URL.
 
-    In no order; times are nanoseconds since 1970. Nothing tells a prefix without an object from an empty one. Raises `OSError` while the store is away.
+    In no order; times are nanoseconds since 1970.
+    Nothing tells a prefix without an object from an empty one.
+
+    Raises `OSError` while the store is away.
     """
     import pyarrow.fs as pafs
 
