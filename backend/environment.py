@@ -50,8 +50,6 @@ MILLRACE_KAFKA_SERVERS      brokers that streams may be read from, HOST:PORT (no
 MILLRACE_SCHEMA_REGISTRY_URL
                             where values of topics may name their schemas (none); its login is in
                             docs/guide/kafka.md, too
-MILLRACE_FILES_DIRECTORIES  directories whose files streams may be, NAME=PATH, with commas between (none):
-                            whoever may register streams may read all that lies there (docs/guide/folders.md)
 MILLRACE_FILES_DIRECTORIES  directories whose files streams may be, NAME=PATH or NAME=s3://BUCKET/PREFIX, with
                             commas between (none): whoever may register streams may read all that lies there
                             (docs/guide/folders.md)
