@@ -50,7 +50,9 @@ def lock() -> None:
         failed = run_patiently("lock", [*pip, *wanted])
         if failed:
             raise CannotInstall(f"pip could not install pyproject.toml's dependencies:\n{failed}")
-        frozen = subprocess.run([python, "-m", "pip", "freeze"], capture_output=True, text=True, check=True)
+        # Plain `freeze` leaves out setuptools under some versions of Python.
+        everything = [python, "-m", "pip", "freeze", "--all", "--exclude", "pip", "--exclude", "wheel"]
+        frozen = subprocess.run(everything, capture_output=True, text=True, check=True)
     _LOCK.write_text(
         "# Exact versions of everything that pyproject.toml needs; written by `make lock`.\n" + frozen.stdout
     )
