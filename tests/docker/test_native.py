@@ -23,8 +23,10 @@ from tests.docker.compose import ROOT
 
 PATIENCE_S = 240.0
 GIVEN = {
-    name: value or "given" for name, value in compose.example().items() if name != "MILLRACE_METRICS_TOKEN"
-} | {"MILLRACE_METRICS_TOKEN": "scrape"}
+    **compose.example(),
+    **dict.fromkeys(("SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD"), "given"),
+    "MILLRACE_METRICS_TOKEN": "scrape",
+}
 
 
 def _environment(service: str, home: Path, broker: str) -> dict[str, str]:
