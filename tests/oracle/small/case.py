@@ -17,7 +17,7 @@ from tests.oracle.small.execution import Answered, Setup, answer, draw_setups, p
 from tests.oracle.small.generate import dealt_again, generate
 from tests.oracle.small.grammar import dice, reading
 from tests.oracle.small.joined import around
-from tests.oracle.small.judging import Bag, Reference, bag, difference
+from tests.oracle.small.judging import Bag, NoAnswer, Reference, bag, difference
 from tests.oracle.small.partitioned import parted, partitions
 from tests.oracle.small.workload import SmallWorkload
 
@@ -110,7 +110,10 @@ def judge(case: Case, graphs: Graphs | None = None) -> Failure | Compared:
                 return _raised(error)
             finally:
                 state_root.cache_clear()
-        wrong = compare(case.workload, answered, reference)
+        try:
+            wrong = compare(case.workload, answered, reference)
+        except NoAnswer as error:
+            return Failure("reference", str(error))
         if wrong is not None:
             return wrong
         runs += 1

@@ -48,10 +48,21 @@ class Reference:
             return False
 
     def answer(self, query: SmallQuery) -> pl.DataFrame:
+        """What DuckDB gives. Raises `NoAnswer` where it fails itself."""
         text = query.reference()
         if text not in self._answers:
-            self._answers[text] = pl.DataFrame(pl.from_arrow(_connection().sql(text).to_arrow_table()))
+            try:
+                found = _connection().sql(text).to_arrow_table()
+            except duckdb.InternalException as error:
+                # What a database is good for after that nobody says.
+                _connection.cache_clear()
+                raise NoAnswer(f"{query.name}: {str(error).partition(chr(10))[0]}") from error
+            self._answers[text] = pl.DataFrame(pl.from_arrow(found))
         return self._answers[text]
+
+
+class NoAnswer(Exception):
+    """DuckDB fails at a query by a fault of its own."""
 
 
 @cache
