@@ -1813,7 +1813,7 @@ export interface components {
              */
             record_time: boolean;
             /**
-             * Schemas of values
+             * Their schemas
              * @description Whether each value begins with the number of its own schema, in the deployment's registry.
              * @default false
              */

@@ -79,7 +79,7 @@ class KafkaTopic(SourceSettings):
     registry: Annotated[
         bool,
         Field(
-            title="Schemas of values",
+            title="Their schemas",
             json_schema_extra={
                 "x-labels": {"false": "none, or the one above", "true": "in the schema registry"}
             },
