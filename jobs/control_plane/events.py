@@ -33,12 +33,15 @@ def batch_completed(
         if name not in manifest.streams:
             continue  # A derived one, whose results are counted where they are found.
         newest_us = manifest.streams[name].max_event_time_us
+        read, there = _history(positions.get(name, {}))
         streams[name] = StreamMetrics(
             **values(counts, StreamCounts),
             watermark=None if newest_us is None else moment(earlier(newest_us, lateness[name])),
             max_event_time=None if newest_us is None else moment(newest_us),
             position=_entry(positions.get(name, {})),
             set_aside=gathered.set_aside.get(name, 0),
+            history_files_read=read,
+            history_files=there,
         )
     stores = {}
     for name, work in gathered.stores.items():
@@ -96,6 +99,17 @@ def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> date
     reached = [newest(time, manifest.watermark_us) for time in own]
     come = all(time is not None and time >= since_us for time in reached)
     return moment(since_us) if come else None
+
+
+def _history(position: Position) -> tuple[int | None, int | None]:
+    """How many files of a stream's history were read, and of how many.
+
+    Nothing once it is live.
+    """
+    if "history" not in position or position["is_live"]:
+        return None, None
+    read, there = position["files"]
+    return read, there
 
 
 def _entry(position: Position) -> str | None:

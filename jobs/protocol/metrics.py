@@ -134,6 +134,14 @@ class StreamMetrics(StreamCounts):
     """The last entry of the Redis stream that this batch or one before it has read, 0-0 before the first;
     None if its tuples come from elsewhere."""
     set_aside: Annotated[int, Metric("tuples", "Tuples that the batch failed with, see BatchFailed.")] = 0
+    history_files_read: Annotated[
+        int | None,
+        Metric("files", "Files of its history that were read; null once it is live, or without one."),
+    ] = None
+    history_files: Annotated[
+        int | None,
+        Metric("files", "Files that its history has so far; null once it is live, or without one."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

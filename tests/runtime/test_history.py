@@ -79,6 +79,14 @@ def _accepts(event: AnyEvent, stream: str) -> bool:
     return event.type == "batch" and stream in event.streams and event.streams[stream].accepted > 0
 
 
+def _is_in_history(event: AnyEvent) -> bool:
+    if event.type != "batch":
+        return False
+    metrics = event.streams["r"]
+    read, there = metrics.history_files_read, metrics.history_files
+    return read is not None and there is not None and 0 <= read < there
+
+
 def test_kills_before_and_behind_the_switch_neither_lose_nor_double(live: HistoryLive) -> None:
     graph = live.graph("ilp", "chain")
     # Streams that have been silent for a second are passed over, but for one that reads its history.
@@ -88,7 +96,7 @@ def test_kills_before_and_behind_the_switch_neither_lose_nor_double(live: Histor
     # What is sent meanwhile waits behind the files.
     live.produce(150)
     live.start("1", "p", graph, options=options)
-    live.wait_for(lambda event: _accepts(event, "r"))
+    live.wait_for(lambda event: _accepts(event, "r") and _is_in_history(event))
     live.signal(signal.SIGKILL)
     assert not live.is_live()
     # Files that are read in the middle are older than what comes to s and t now.
@@ -99,6 +107,8 @@ def test_kills_before_and_behind_the_switch_neither_lose_nor_double(live: Histor
         nonlocal entries
         if event.type == "batch" and "r" in event.streams:
             entries = int((event.streams["r"].position or "0-0").split("-")[0])
+            # As the pages tell it.
+            assert not (entries and event.streams["r"].history_files)
         return entries > 0
 
     live.wait_for(is_behind)

@@ -2970,6 +2970,18 @@ export interface components {
              */
             accepted: number;
             /**
+             * History Files
+             * @description Files that its history has so far; null once it is live, or without one. Unit: files.
+             * @default null
+             */
+            history_files: number | null;
+            /**
+             * History Files Read
+             * @description Files of its history that were read; null once it is live, or without one. Unit: files.
+             * @default null
+             */
+            history_files_read: number | null;
+            /**
              * Late
              * @description Late tuples of the last batch. Unit: tuples.
              * @default 0

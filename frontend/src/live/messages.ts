@@ -171,6 +171,10 @@ export const streamMetrics = z.object({
   position: z.string().nullable().default(null),
   /** Tuples that the batch failed with, see BatchFailed. Unit: tuples. */
   set_aside: whole.default(0),
+  /** Files of its history that were read; null once it is live, or without one. Unit: files. */
+  history_files_read: whole.nullable().default(null),
+  /** Files that its history has so far; null once it is live, or without one. Unit: files. */
+  history_files: whole.nullable().default(null),
 });
 export type StreamMetrics = z.infer<typeof streamMetrics>;
 

@@ -123,8 +123,19 @@ describe("stores, streams and labels", () => {
       late: 2,
       undecodable: 1,
       watermark: "2026-01-01T00:00:00Z",
+      history: "",
     });
     expect(rows.find((row) => row.name === "weather")).toMatchObject({ rate: null, accepted: null });
+  });
+
+  it("tell how far a stream is in its history", () => {
+    const { departures } = batch.streams;
+    if (departures === undefined) throw new Error("the batch has departures");
+    const reading = { ...departures, history_files_read: 12, history_files: 40 };
+    const [row] = streamRows(graph, { ...batch, streams: { departures: reading } }, statistics).filter(
+      ({ name }) => name === "departures",
+    );
+    expect(row?.history).toBe("reads its history: 12 of 40 files");
   });
 
   it("name elements by what they join", () => {

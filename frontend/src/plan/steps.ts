@@ -136,6 +136,8 @@ export interface StreamRow {
   readonly latenessMs: number;
   readonly watermark: string | null;
   readonly newest: string | null;
+  /** What it reads before all that comes now, in words; empty once it is live. */
+  readonly history: string;
 }
 
 export function streamRows(
@@ -156,6 +158,11 @@ export function streamRows(
       latenessMs: stream.lateness_us / 1000,
       watermark: metrics?.watermark ?? null,
       newest: metrics?.max_event_time ?? null,
+      history: historyText(metrics?.history_files_read ?? null, metrics?.history_files ?? null),
     };
   });
+}
+
+function historyText(read: number | null, files: number | null): string {
+  return read === null || files === null ? "" : `reads its history: ${read} of ${files} files`;
 }

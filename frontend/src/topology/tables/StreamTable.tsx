@@ -71,7 +71,12 @@ export function StreamTable({ graph, live, colour }: Props): JSX.Element {
     {
       label: "Stream",
       value: (row) => row.name,
-      cell: ({ name }) => <StreamChip stream={name} colour={colour} />,
+      cell: ({ name, history }) => (
+        <>
+          <StreamChip stream={name} colour={colour} />
+          {history !== "" && <div class="muted small">{history}</div>}
+        </>
+      ),
     },
     ...COLUMNS,
   ];
