@@ -20,7 +20,9 @@ def from_topics(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
 def to_topics(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     topics = apps.get_model("streams", "StreamTopic").objects  # type: ignore[misc]  # gone now
     for source in apps.get_model("streams", "StreamSource").objects.filter(connector="kafka"):
-        topics.create(stream_id=source.stream_id, **source.settings)
+        # Later releases have more settings.
+        settings = {name: source.settings[name] for name in SETTINGS if name in source.settings}
+        topics.create(stream_id=source.stream_id, **settings)
 
 
 class Migration(migrations.Migration):
