@@ -20,9 +20,8 @@ from redis.retry import Retry
 from backend.run import redis_server
 from jobs.protocol import stream_key
 from jobs.sources.connector import Away, Position, Servers, connector
-from jobs.sources.folder.listing import LISTED_EVERY_S
 from jobs.sources.history.late import LateFiles
-from jobs.sources.history.offsets import OVER_AFTER_S, HistoryOffsets
+from jobs.sources.history.offsets import HistoryOffsets
 from jobs.sources.history.settings import FolderHistory
 from jobs.sources.kafka.topic import KafkaTopic
 from jobs.sources.live import LivePlanner
@@ -102,6 +101,16 @@ class _History(Bench):
         return planner
 
 
+LISTED_S, OVER_S = 0.25, 0.5
+"""A quarter of what the product waits: the tests wait for it some fifty times."""
+
+
+@pytest.fixture(autouse=True)
+def _sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.sources.folder.listing.LISTED_EVERY_S", LISTED_S)
+    monkeypatch.setattr("jobs.sources.history.offsets.OVER_AFTER_S", OVER_S)
+
+
 class TestHistory(ConnectorKit):
     connector = "history"
 
@@ -154,9 +163,9 @@ class Reader:
         while not reached(self.position):
             assert time.monotonic() < give_up_at, self.position
             if not self.plan():
-                time.sleep(LISTED_EVERY_S / 20)
+                time.sleep(LISTED_S / 20)
 
-    def all(self, seconds: float = OVER_AFTER_S + 2 * LISTED_EVERY_S) -> list[int]:
+    def all(self, seconds: float = OVER_S + 2 * LISTED_S) -> list[int]:
         """What batches bring until for so long none did, longer than it takes to go live."""
         found: list[int] = []
         quiet_since = time.monotonic()
@@ -165,7 +174,7 @@ class Reader:
                 found += self.read()
                 quiet_since = time.monotonic()
             else:
-                time.sleep(LISTED_EVERY_S / 10)
+                time.sleep(LISTED_S / 10)
         return found
 
 
@@ -220,7 +229,7 @@ def test_a_folder_is_not_read_to_its_end_while_it_changes(root: Path, reader: Re
     for n, name in enumerate("bcd", 2):
         reader.until(lambda position, n=n: position.get("files") == [n - 1, n - 1])  # type: ignore[misc]
         # Looks have begun to find nothing.
-        time.sleep(LISTED_EVERY_S)
+        time.sleep(LISTED_S)
         assert not reader.plan()
         assert not reader.position["is_live"]
         write(root / "r" / f"{name}.csv", [n])
@@ -328,7 +337,7 @@ def test_looks_for_late_files_are_a_minute_apart(root: Path) -> None:
     late = LateFiles("landing/r", "*")
     assert late.beside("") == ("", ())
     write(root / "r" / "a.csv", [1])
-    time.sleep(LISTED_EVERY_S * 2.1)
+    time.sleep(LISTED_S * 2.1)
     assert late.beside("") == ("", ())
 
 
