@@ -220,7 +220,7 @@ BROKEN = {
     ONE % ", kafka: {topic: a, start: now}": "streams.yaml:1:90: streams.r.kafka.start: found 'now', "
     "expected one of earliest, latest",
     ONE % ", kafka: {topic: a, format: avro}": "streams.yaml:1:72: streams.r.kafka.schema: found none, "
-    "expected an Avro schema, which format avro needs",
+    "expected an Avro schema, or registry: true, which format avro needs",
     ONE % ", kafka: {topic: a, key: ts}": "streams.yaml:1:88: streams.r.kafka.key: found ts, "
     "expected one of the string and binary columns: there is none yet",
     ONE % ", rates: 1": "streams.yaml:1:65: streams.r.rates: found key rates, "
