@@ -13,8 +13,9 @@ from jobs.protocol import BatchCompleted, QueryMetrics, StoreMetrics, StreamMetr
 from jobs.protocol.metrics import QueryCounts, StoreCounts, StreamCounts, newest, values
 from jobs.recovery.manifest import Manifest
 from jobs.sources.connector import Position
+from jobs.sources.live import maker_of
 from jobs.sources.redis import START
-from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.graph import GraphStream, PhysicalGraph
 
 
 def batch_completed(
@@ -26,23 +27,14 @@ def batch_completed(
     """
     manifest, graph, gathered = committed.manifest, committed.graph, committed.gathered
     holding = held(graph, manifest.runs_by_store())
-    lateness = {stream.name: stream.lateness_us for stream in graph.streams}
+    declared = {stream.name: stream for stream in graph.streams}
     positions: Mapping[str, Position] = manifest.position.get("streams", {})
-    streams = {}
-    for name, counts in gathered.streams.items():
-        if name not in manifest.streams:
-            continue  # A derived one, whose results are counted where they are found.
-        newest_us = manifest.streams[name].max_event_time_us
-        read, there = _history(positions.get(name, {}))
-        streams[name] = StreamMetrics(
-            **values(counts, StreamCounts),
-            watermark=None if newest_us is None else moment(earlier(newest_us, lateness[name])),
-            max_event_time=None if newest_us is None else moment(newest_us),
-            position=_entry(positions.get(name, {})),
-            set_aside=gathered.set_aside.get(name, 0),
-            history_files_read=read,
-            history_files=there,
-        )
+    streams = {
+        name: _stream(declared[name], counts, manifest, positions.get(name), gathered.set_aside.get(name, 0))
+        for name, counts in gathered.streams.items()
+        # Results of a derived one are counted where they are found.
+        if name in manifest.streams
+    }
     stores = {}
     for name, work in gathered.stores.items():
         tuples, size, per_task = holding[name]
@@ -81,6 +73,27 @@ def batch_completed(
     )
 
 
+def _stream(
+    stream: GraphStream, counts: StreamCounts, manifest: Manifest, position: Position | None, set_aside: int
+) -> StreamMetrics:
+    newest_us = manifest.streams[stream.name].max_event_time_us
+    # A stream that nothing was read of has no position.
+    entry, history = START if stream.source is None else None, None
+    if position:
+        maker = maker_of(position)
+        entry, history = maker.entry(position), maker.history(position)
+    read, there = (None, None) if history is None else history
+    return StreamMetrics(
+        **values(counts, StreamCounts),
+        watermark=None if newest_us is None else moment(earlier(newest_us, stream.lateness_us)),
+        max_event_time=None if newest_us is None else moment(newest_us),
+        position=entry,
+        set_aside=set_aside,
+        history_files_read=read,
+        history_files=there,
+    )
+
+
 def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> datetime | None:
     """Since when the query's results cover its whole windows.
 
@@ -99,22 +112,3 @@ def complete_since(manifest: Manifest, graph: PhysicalGraph, query: str) -> date
     reached = [newest(time, manifest.watermark_us) for time in own]
     come = all(time is not None and time >= since_us for time in reached)
     return moment(since_us) if come else None
-
-
-def _history(position: Position) -> tuple[int | None, int | None]:
-    """How many files of a stream's history were read, and of how many.
-
-    Nothing once it is live.
-    """
-    if "history" not in position or position["is_live"]:
-        return None, None
-    read, there = position["files"]
-    return read, there
-
-
-def _entry(position: Position) -> str | None:
-    """The last entry of a Redis stream that was read; None for other sources."""
-    if not position:
-        return START
-    entry: str | None = (position.get("live") or position).get("id")
-    return entry

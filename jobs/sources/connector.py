@@ -211,12 +211,16 @@ class LiveConnector(Connector):
     def has_come(self, position: Position, newest: Position) -> bool:
         """True if a stream at this position has read what `Offsets.newest` told of."""
 
-    def in_history(self, position: Position) -> bool:
-        """True while what is read lies before all that comes now.
+    def history(self, position: Position) -> tuple[int, int] | None:
+        """How many files were read of how many, while these lie before all that comes now.
 
-        Then the stream is not silent when it brings nothing: others wait for it.
+        None once a stream is live. Before that it is not silent when it brings nothing: others wait for it.
         """
-        return False
+        return None
+
+    def entry(self, position: Position) -> str | None:
+        """The last entry of a Redis stream that was read; None if tuples come from elsewhere, too."""
+        return None
 
 
 @cache

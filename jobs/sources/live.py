@@ -17,7 +17,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from jobs.recovery.checkpoint import ACTIVE
-from jobs.sources.connector import Away, Descriptor, Offsets, Position, Servers, live_connector
+from jobs.sources.connector import (
+    Away,
+    Descriptor,
+    LiveConnector,
+    Offsets,
+    Position,
+    Servers,
+    live_connector,
+)
 from jobs.sources.generator import Generated
 from jobs.sources.planner import PlannedBatch
 from optimizer.logical.source import CONNECTORS
@@ -89,7 +97,7 @@ class LiveOffsets:
 
     def in_history(self, positions: Mapping[str, Position]) -> tuple[str, ...]:
         """The streams that still read what lies before all that comes now."""
-        return tuple(name for name, p in positions.items() if p and live_connector(_whose(p)).in_history(p))
+        return tuple(name for name, p in positions.items() if p and maker_of(p).history(p) is not None)
 
     def backlog(self, positions: Mapping[str, Position]) -> dict[str, int] | None:
         """Tuples behind each position if cheap to say; None while a server is away."""
@@ -111,8 +119,12 @@ class LiveOffsets:
         )
 
 
-def _whose(position: Position) -> str:
+def maker_of(position: Position) -> LiveConnector:
     """The connector that made a position, perhaps not the stream's present one."""
+    return live_connector(_whose(position))
+
+
+def _whose(position: Position) -> str:
     makers = [name for name in _LIVE if live_connector(name).position_key in position]
     if len(makers) != 1:
         raise ValueError(f"{' and '.join(makers) or 'no connector here'} has positions such as {position}")

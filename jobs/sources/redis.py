@@ -283,6 +283,10 @@ class RedisStreams(LiveConnector):
     def has_come(self, position: Position, newest: Position) -> bool:
         return entry_order(position.get("id", START)) >= entry_order(newest["id"])
 
+    def entry(self, position: Position) -> str | None:
+        entry: str = position["id"]
+        return entry
+
     def read(self, descriptor: EntryRange | LostEntries, asked: Asked) -> Raw:
         if isinstance(descriptor, LostEntries):
             reason = "Redis was emptied; entries that no batch had read are lost"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import uuid
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from tests.kafka.broker import Broker
 from tests.kafka.topology import make_topic
 from tests.registry.apicurio import Apicurio
 from tests.registry.stand_in import framed
-from tests.runtime.live import BEGIN, Live
+from tests.runtime.live import Live
 
 QUERIES = {
     "chain": "SELECT r.n AS rn, s.n AS sn, t.n AS tn, COALESCE(r.more, 0) AS rm, COALESCE(s.more, 0) AS sm, "
@@ -109,19 +108,11 @@ class RegisteredLive(Live):
 
     def produce(self, rows: int, streams: str = "rst") -> int:
         first = self._number
-        for _ in range(rows):
-            for stream, columns in (("r", "a"), ("s", "ab"), ("t", "b")):
-                if stream not in streams:
-                    continue
-                self._number += 1
-                values = {c: (self._number * 7919 + ord(c)) % 97 % 23 for c in columns}
-                at = BEGIN + timedelta(milliseconds=10 * self._number)
-                more = {"more": self._number} if self._evolved and self._number % 2 else {}
-                self.produced[stream].append(
-                    {"ts": at, "n": self._number, **values, "more": more.get("more")}
-                )
-                value = self._encoded(stream, {"ts": at, "n": self._number, **values, **more})
-                self.send_record(stream, value, self._number // 3 % 2)
+        for stream, row in self.numbered(rows, streams):
+            more = {"more": row["n"]} if self._evolved and row["n"] % 2 else {}
+            value = self._encoded(stream, {**row, **more})
+            row["more"] = more.get("more")
+            self.send_record(stream, value, row["n"] // 3 % 2)
         self.producer.flush()
         return first
 

@@ -26,15 +26,11 @@ from jobs.sources.kafka.topic import KafkaTopic
 from jobs.sources.start import Edge, Moment, OffsetsStart, Start
 from optimizer.algebra.errors import InputError
 from optimizer.logical.source import source_of
-from optimizer.workload import load_workload
+from optimizer.workload import Workload
 from tests.kafka.broker import Broker
 from tests.kafka.topology import make_topic
-from tests.runtime.live import BEGIN, Live
+from tests.runtime.live import BEGIN, CHAIN, Live, write_live_workload
 
-CHAIN = (
-    "SELECT r.n AS rn, s.n AS sn, t.n AS tn FROM r [RANGE 30 SECONDS], s [RANGE 30 SECONDS], "
-    "t [RANGE 30 SECONDS] WHERE r.a = s.a AND s.b = t.b"
-)
 SENT_MS = 1767225600000
 
 
@@ -138,12 +134,10 @@ class HistoryThenTopic(Live):
         self.folder = folder
         self.archive = folder / "archive" / "r"
         self.archive.mkdir(parents=True)
-        self._workload(folder / "before", "earliest")
-        super().__init__(redis_port, folder, load_workload(folder / "before"))
+        super().__init__(redis_port, folder, self._workload(folder / "before", "earliest"))
 
-    def _workload(self, workload: Path, start: str) -> None:
-        (workload / "queries").mkdir(parents=True)
-        (workload / "streams.yaml").write_text(f"""\
+    def _workload(self, folder: Path, start: str) -> Workload:
+        streams = f"""\
 streams:
   r:
     event_time: ts
@@ -155,14 +149,13 @@ streams:
     kafka: {{topic: {self.topic}}}
   s: {{event_time: ts, rate: 100, columns: {{ts: timestamp, n: bigint, a: bigint, b: bigint}}}}
   t: {{event_time: ts, rate: 100, columns: {{ts: timestamp, n: bigint, b: bigint}}}}
-""")
-        (workload / "queries" / "chain.sql").write_text(CHAIN)
+"""
+        return write_live_workload(folder, CHAIN, streams)
 
     def begin_at_the_end(self) -> None:
         """Go live behind what the topic has by now."""
         start = ", ".join(f"{partition}: {offset}" for partition, offset in enumerate(self.sent))
-        self._workload(self.folder / "workload", start)
-        self.workload = load_workload(self.folder / "workload")
+        self.workload = self._workload(self.folder / "workload", start)
 
     def produce(self, rows: int, streams: str = "rst", *, to_files: bool = False) -> int:
         first = super().produce(rows, streams.replace("r", ""))

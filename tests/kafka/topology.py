@@ -6,7 +6,7 @@ import io
 import json
 import time
 import uuid
-from datetime import timedelta
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,9 @@ import fastavro
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from jobs.protocol import stream_key
 from optimizer.workload import Workload, load_workload
 from tests.kafka.broker import Broker
-from tests.runtime.live import BEGIN, PATIENCE_S, Live
+from tests.runtime.live import PATIENCE_S, Live
 
 SCHEMA = {
     "type": "record",
@@ -37,7 +36,7 @@ QUERIES = {
 }
 
 
-def encode_avro(row: dict[str, Any]) -> bytes:
+def encode_avro(row: Mapping[str, Any]) -> bytes:
     body = io.BytesIO()
     fastavro.schemaless_writer(body, fastavro.parse_schema(SCHEMA), {**row, "unused": "x"})
     return body.getvalue()
@@ -82,23 +81,17 @@ class KafkaLive(Live):
         self.producer = Producer({"bootstrap.servers": broker.servers, "log_level": 0})
 
     def produce(self, rows: int, streams: str = "rst") -> int:
-        first = self._number
-        for _ in range(rows):
-            for stream, columns in (("r", "a"), ("s", "ab"), ("t", "b")):
-                if stream not in streams:
-                    continue
-                self._number += 1
-                values = {c: (self._number * 7919 + ord(c)) % 97 % 23 for c in columns}
-                at = BEGIN + timedelta(milliseconds=10 * self._number)
-                row = {"ts": at, "n": self._number, **values}
-                self.produced[stream].append(row)
-                text = json.dumps({**row, "ts": at.isoformat()})
-                if stream == "t":
-                    self.client.xadd(stream_key("t"), {"json": text})
-                else:
-                    self.send_record(stream, encode_avro(row) if stream == "s" else text.encode())
+        first = super().produce(rows, streams)
         self.producer.flush()
         return first
+
+    def send_row(self, stream: str, row: Mapping[str, Any]) -> None:
+        if stream == "t":
+            super().send_row(stream, row)
+        elif stream == "s":
+            self.send_record(stream, encode_avro(row))
+        else:
+            self.send_record(stream, json.dumps({**row, "ts": row["ts"].isoformat()}).encode())
 
     def send_record(self, stream: str, value: bytes | None, partition: int | None = None) -> None:
         """To a partition, or to one after the other."""

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,6 +37,10 @@ streams:
   s: {event_time: ts, rate: 100, columns: {ts: timestamp, n: bigint, a: bigint, b: bigint}}
   t: {event_time: ts, rate: 100, columns: {ts: timestamp, n: bigint, b: bigint}}
 """
+CHAIN = {
+    "chain": "SELECT r.n AS rn, s.n AS sn, t.n AS tn FROM r [RANGE 30 SECONDS], s [RANGE 30 SECONDS], "
+    "t [RANGE 30 SECONDS] WHERE r.a = s.a AND s.b = t.b"
+}
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -65,10 +69,10 @@ class RedisServer:
         self._process.wait()
 
 
-def write_live_workload(folder: Path, queries: Mapping[str, str]) -> Workload:
+def write_live_workload(folder: Path, queries: Mapping[str, str], streams: str = STREAMS) -> Workload:
     """A workload over the streams r, s and t; all outputs of its queries are tuples' numbers."""
     (folder / "queries").mkdir(parents=True)
-    (folder / "streams.yaml").write_text(STREAMS)
+    (folder / "streams.yaml").write_text(streams)
     for name, sql in queries.items():
         (folder / "queries" / f"{name}.sql").write_text(sql)
     return load_workload(folder)
@@ -204,17 +208,25 @@ class Live:
     def produce(self, rows: int, streams: str = "rst") -> int:
         """`rows` tuples per stream, numbered over all streams; returns the number before the first."""
         first = self._number
+        for stream, row in self.numbered(rows, streams):
+            self.send_row(stream, row)
+        return first
+
+    def numbered(self, rows: int, streams: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The same tuples with their streams, in the order of their numbers."""
         for _ in range(rows):
             for stream, columns in (("r", "a"), ("s", "ab"), ("t", "b")):
                 if stream not in streams:
                     continue
                 self._number += 1
                 values = {c: (self._number * 7919 + ord(c)) % 97 % 23 for c in columns}
-                at = BEGIN + timedelta(milliseconds=10 * self._number)
-                row = {"ts": at.isoformat(), "n": self._number, **values}
-                self.client.xadd(stream_key(stream), {"json": json.dumps(row)})
-                self.produced[stream].append({**row, "ts": at})
-        return first
+                row = {"ts": BEGIN + timedelta(milliseconds=10 * self._number), "n": self._number, **values}
+                self.produced[stream].append(row)
+                yield stream, row
+
+    def send_row(self, stream: str, row: Mapping[str, Any]) -> None:
+        text = json.dumps({**row, "ts": row["ts"].isoformat()})
+        self.client.xadd(stream_key(stream), {"json": text})
 
     def wait_for_tuples(self, streams: str) -> None:
         """Until everything produced for these streams is part of committed batches."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from jobs.protocol import AnyEvent, Stop, stream_key
-from optimizer.workload import load_workload
-from tests.runtime.live import BEGIN, Live, RedisServer
+from jobs.protocol import AnyEvent, Stop
+from tests.runtime.live import CHAIN, Live, RedisServer, write_live_workload
 
 STREAMS = """\
 streams:
@@ -32,21 +29,13 @@ streams:
     files: {folder: landing/s, pattern: "*.csv", format: csv, faulty: skip}
   t: {event_time: ts, lateness: 1 minute, rate: 100, columns: {ts: timestamp, n: bigint, b: bigint}}
 """
-CHAIN = (
-    "SELECT r.n AS rn, s.n AS sn, t.n AS tn FROM r [RANGE 30 SECONDS], s [RANGE 30 SECONDS], "
-    "t [RANGE 30 SECONDS] WHERE r.a = s.a AND s.b = t.b"
-)
 
 
 class FolderLive(Live):
     """Tuples of r come as Parquet files, of s as CSV, and of t by Redis."""
 
     def __init__(self, redis_port: int, folder: Path) -> None:
-        workload = folder / "workload"
-        (workload / "queries").mkdir(parents=True)
-        (workload / "streams.yaml").write_text(STREAMS)
-        (workload / "queries" / "chain.sql").write_text(CHAIN)
-        super().__init__(redis_port, folder, load_workload(workload))
+        super().__init__(redis_port, folder, write_live_workload(folder / "workload", CHAIN, STREAMS))
         self.landing = folder / "landing"
         for stream in "rs":
             (self.landing / stream).mkdir(parents=True)
@@ -55,27 +44,12 @@ class FolderLive(Live):
     def produce(self, rows: int, streams: str = "rst") -> int:
         first = self._number
         made: dict[str, list[dict[str, Any]]] = {stream: [] for stream in streams}
-        for _ in range(rows):
-            for stream, columns in (("r", "a"), ("s", "ab"), ("t", "b")):
-                if stream not in streams:
-                    continue
-                self._number += 1
-                values = {c: (self._number * 7919 + ord(c)) % 97 % 23 for c in columns}
-                row: dict[str, Any] = {
-                    "ts": BEGIN + timedelta(milliseconds=10 * self._number),
-                    "n": self._number,
-                    **values,
-                }
-                made[stream].append(row)
+        for stream, row in self.numbered(rows, streams):
+            made[stream].append(row)
+        for row in made.pop("t", ()):
+            self.send_row("t", row)
         for stream, new in made.items():
-            self.produced[stream] += new
-            if stream == "t":
-                for row in new:
-                    self.client.xadd(
-                        stream_key("t"), {"json": json.dumps({**row, "ts": row["ts"].isoformat()})}
-                    )
-            else:
-                self._write(stream, pl.DataFrame(new))
+            self._write(stream, pl.DataFrame(new))
         return first
 
     def _write(self, stream: str, rows: pl.DataFrame) -> None:

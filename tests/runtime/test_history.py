@@ -12,8 +12,7 @@ import pytest
 
 from jobs.protocol import AnyEvent, Stop, stream_key
 from jobs.recovery.manifest import read_manifest
-from optimizer.workload import load_workload
-from tests.runtime.live import Live, RedisServer
+from tests.runtime.live import CHAIN, Live, RedisServer, write_live_workload
 
 STREAMS = """\
 streams:
@@ -25,21 +24,13 @@ streams:
   s: {event_time: ts, rate: 100, columns: {ts: timestamp, n: bigint, a: bigint, b: bigint}}
   t: {event_time: ts, rate: 100, columns: {ts: timestamp, n: bigint, b: bigint}}
 """
-CHAIN = (
-    "SELECT r.n AS rn, s.n AS sn, t.n AS tn FROM r [RANGE 30 SECONDS], s [RANGE 30 SECONDS], "
-    "t [RANGE 30 SECONDS] WHERE r.a = s.a AND s.b = t.b"
-)
 
 
 class HistoryLive(Live):
     """Tuples of r lie in files first; all others are sent."""
 
     def __init__(self, redis_port: int, folder: Path) -> None:
-        workload = folder / "workload"
-        (workload / "queries").mkdir(parents=True)
-        (workload / "streams.yaml").write_text(STREAMS)
-        (workload / "queries" / "chain.sql").write_text(CHAIN)
-        super().__init__(redis_port, folder, load_workload(workload))
+        super().__init__(redis_port, folder, write_live_workload(folder / "workload", CHAIN, STREAMS))
         self.archive = folder / "archive" / "r"
         self.archive.mkdir(parents=True)
 
@@ -80,11 +71,12 @@ def _accepts(event: AnyEvent, stream: str) -> bool:
 
 
 def _is_in_history(event: AnyEvent) -> bool:
-    if event.type != "batch":
-        return False
+    """As the pages tell it."""
+    assert event.type == "batch"
     metrics = event.streams["r"]
+    assert metrics.position is None, "not all that was read lies in Redis"
     read, there = metrics.history_files_read, metrics.history_files
-    return read is not None and there is not None and 0 <= read < there
+    return there is not None and read in range(there + 1)
 
 
 def test_kills_before_and_behind_the_switch_neither_lose_nor_double(live: HistoryLive) -> None:
@@ -101,15 +93,9 @@ def test_kills_before_and_behind_the_switch_neither_lose_nor_double(live: Histor
     assert not live.is_live()
     # Files that are read in the middle are older than what comes to s and t now.
     live.start("2", "p", graph, options=options)
-    entries = 0
 
     def is_behind(event: AnyEvent) -> bool:
-        nonlocal entries
-        if event.type == "batch" and "r" in event.streams:
-            entries = int((event.streams["r"].position or "0-0").split("-")[0])
-            # As the pages tell it.
-            assert not (entries and event.streams["r"].history_files)
-        return entries > 0
+        return _accepts(event, "r") and not _is_in_history(event)
 
     live.wait_for(is_behind)
     live.signal(signal.SIGKILL)

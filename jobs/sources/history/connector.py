@@ -56,8 +56,11 @@ class History(LiveConnector):
         then = live_connector(newest["then"])
         return position["live"] is not None and then.has_come(position["live"], newest["live"])
 
-    def in_history(self, position: Position) -> bool:
-        return not position["is_live"]
+    def history(self, position: Position) -> tuple[int, int] | None:
+        if position["is_live"]:
+            return None
+        read, there = position["files"]
+        return read, there
 
     def read(self, descriptor: Descriptor, asked: Asked) -> Raw:
         raise TypeError(f"a descriptor of {descriptor.connector} is read by its own connector")

@@ -24,7 +24,7 @@ from jobs.sources.history.late import LateFiles
 from jobs.sources.history.offsets import HistoryOffsets
 from jobs.sources.history.settings import FolderHistory
 from jobs.sources.kafka.topic import KafkaTopic
-from jobs.sources.live import LivePlanner
+from jobs.sources.live import LivePlanner, maker_of
 from jobs.sources.planner import SourcePlanner
 from jobs.sources.read import read
 from jobs.sources.start import EntryStart, Moment, OffsetsStart, start_of
@@ -210,12 +210,12 @@ def test_files_are_read_to_their_end_before_what_was_sent_meanwhile(
 def test_how_many_files_were_read_is_known(root: Path, reader: Reader) -> None:
     for name in "abc":
         write(root / "r" / f"{name}.csv", range(3))
-    told: list[list[int]] = []
+    told: list[tuple[int, int] | None] = []
     while not (told and reader.position["is_live"]):
         last = reader.position
         reader.until(lambda position, last=last: position != last)  # type: ignore[misc]
-        told.append(reader.position["files"])
-    assert told == [[0, 0], [1, 3], [2, 3], [3, 3], [3, 3]]
+        told.append(maker_of(reader.position).history(reader.position))
+    assert told == [(0, 0), (1, 3), (2, 3), (3, 3), None]
 
 
 def test_a_history_without_files_is_over_at_once(root: Path, client: redis.Redis, reader: Reader) -> None:

@@ -22,7 +22,7 @@ from redis.retry import Retry
 from backend.run import redis_server
 from jobs.protocol import stream_key
 from jobs.sources.connector import Position
-from jobs.sources.live import LivePlanner, LiveSource
+from jobs.sources.live import LivePlanner, LiveSource, maker_of
 from jobs.sources.read import read
 from jobs.sources.redis import EntryOffsets, EntryRange, LostEntries, read_entries
 from jobs.worker.ingest import AHEAD
@@ -226,3 +226,17 @@ def test_one_tuple_from_the_end_of_time_silences_nobody(port: int) -> None:
     assert done.counts.max_event_time_us < (now + timedelta(hours=24)).timestamp() * 1e6
     assert done.dead is not None
     assert done.dead.column("reason").to_pylist() == [AHEAD, AHEAD]
+
+
+@pytest.mark.parametrize(
+    ("position", "entry"),
+    [
+        ({"id": "7-1", "chunks": [], "mark": "m"}, "7-1"),
+        # A topic has an id, too.
+        ({"topic": "t", "id": "Xq3", "offsets": {"0": 4}, "ranges": [], "gaps": []}, None),
+        ({"history": "a", "live": {"id": "7-1", "chunks": []}, "is_live": True, "files": [1, 1]}, None),
+        ({"row": 12}, None),
+    ],
+)
+def test_only_what_lies_in_redis_alone_is_told_by_its_entry(position: Position, entry: str | None) -> None:
+    assert maker_of(position).entry(position) == entry
