@@ -8,12 +8,22 @@ from backend.streams.models import Stream
 from backend.topologies.models import Topology
 
 
-class AppliedQuery(models.Model):
+class LastApplied(models.Model):
+    """Something as a directory last wanted it."""
+
+    directory = models.CharField(max_length=63)
+    """By name; a directory prunes only what was last applied from it."""
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+
+class AppliedQuery(LastApplied):
     """A query as a directory last wanted it."""
 
     query = models.OneToOneField(Query, on_delete=models.CASCADE, related_name="applied")
-    directory = models.CharField(max_length=63)
-    """By name; a directory prunes only what was last applied from it."""
     sql = models.TextField()
     version = models.PositiveIntegerField()
     """The number of the version that this text, with what it reads, was written as."""
@@ -22,8 +32,6 @@ class AppliedQuery(models.Model):
     description = models.TextField(blank=True, default="")
     tags = models.JSONField(default=list)
     """Names, sorted."""
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    at = models.DateTimeField()
 
     class Meta:
         ordering = ("query__name",)
@@ -33,15 +41,12 @@ class AppliedQuery(models.Model):
         return f"{self.query} from {self.directory}"
 
 
-class AppliedStream(models.Model):
+class AppliedStream(LastApplied):
     """A stream as a directory last wanted it."""
 
     stream = models.OneToOneField(Stream, on_delete=models.CASCADE, related_name="applied")
-    directory = models.CharField(max_length=63)
     description = models.JSONField()
     """`backend.applied.drift.spec_document`."""
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    at = models.DateTimeField()
 
     class Meta:
         ordering = ("stream__name",)
@@ -50,15 +55,12 @@ class AppliedStream(models.Model):
         return f"{self.stream} from {self.directory}"
 
 
-class AppliedJob(models.Model):
+class AppliedJob(LastApplied):
     """The settings of a topology's job as a directory last wanted them."""
 
     topology = models.OneToOneField(Topology, on_delete=models.CASCADE, related_name="applied")
-    directory = models.CharField(max_length=63)
     said = models.JSONField()
     """The settings that the directory speaks of, by name."""
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    at = models.DateTimeField()
 
     class Meta:
         ordering = ("topology__name",)

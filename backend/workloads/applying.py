@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -96,7 +96,6 @@ def apply_directory(
                 set_job(account, Topology.objects.get(name=job.topology), job.wanted)
                 fields = ", ".join(one.field for one in job.differences)
                 done.append(f"job of {job.topology} is set, from its next start on: {fields}")
-        _remember_jobs(account, directory, declared)
         asked = Topology.objects.filter(name__in=topologies, deployed__isnull=False).distinct()
         awaited = tuple(Awaited(one.name, one.revision) for one in asked.order_by("name"))
     return Applied(tuple(done), awaited)
@@ -197,7 +196,7 @@ def _deploy(
 
 def _remember(account: User, directory: str, declared: Declared, written: Mapping[str, QueryVersion]) -> None:
     """Keep what was applied, for drift and for pruning."""
-    now = timezone.now()
+    applied = {"directory": directory, "by": account, "at": timezone.now()}
     records = Query.objects.filter(name__in=list(written)).select_related("deployment__topology")
     present = {record.name: record for record in records.prefetch_related("tags")}
     for one in declared.queries:
@@ -206,48 +205,22 @@ def _remember(account: User, directory: str, declared: Declared, written: Mappin
         AppliedQuery.objects.update_or_create(
             query=record,
             defaults={
-                "directory": directory,
+                **applied,
                 "sql": one.sql,
                 "version": written[one.name].number,
                 "topology": "" if deployment is None else deployment.topology.name,
                 "description": record.description,
                 "tags": sorted(tag.name for tag in record.tags.all()),
-                "by": account,
-                "at": now,
             },
         )
-    streams = {
-        record.name: record
-        for record in Stream.objects.filter(name__in=[s.stream.name for s in declared.streams])
-    }
-    for stream in declared.streams:
-        spec = StreamSpec.of(streams[stream.stream.name])
+    for stream in Stream.objects.filter(name__in=[one.stream.name for one in declared.streams]):
         AppliedStream.objects.update_or_create(
-            stream=streams[stream.stream.name],
-            defaults={
-                "directory": directory,
-                "description": spec_document(replace(spec)),
-                "by": account,
-                "at": now,
-            },
+            stream=stream, defaults={**applied, "description": spec_document(StreamSpec.of(stream))}
         )
-
-
-def _remember_jobs(account: User, directory: str, declared: Declared) -> None:
-    """Keep the same of jobs.
-
-    One that the directory no longer speaks of stays as it is, and cannot drift.
-    """
-    now = timezone.now()
     said = {one.topology: one.said for one in declared.jobs}
+    # A job that the directory no longer speaks of stays as it is, and cannot drift.
     AppliedJob.objects.filter(directory=directory).exclude(topology__name__in=list(said)).delete()
     for topology in Topology.objects.filter(name__in=list(said)):
         AppliedJob.objects.update_or_create(
-            topology=topology,
-            defaults={
-                "directory": directory,
-                "said": dict(said[topology.name]),
-                "by": account,
-                "at": now,
-            },
+            topology=topology, defaults={**applied, "said": dict(said[topology.name])}
         )

@@ -212,14 +212,17 @@ class LiveConnector(Connector):
         """True if a stream at this position has read what `Offsets.newest` told of."""
 
     def history(self, position: Position) -> tuple[int, int] | None:
-        """How many files were read of how many, while these lie before all that comes now.
+        """How many files of how many were read before a stream is live.
 
         None once a stream is live. Before that it is not silent when it brings nothing: others wait for it.
         """
         return None
 
     def entry(self, position: Position) -> str | None:
-        """The last entry of a Redis stream that was read; None if tuples come from elsewhere, too."""
+        """The last entry of a Redis stream that was read.
+
+        None if tuples come from elsewhere, too.
+        """
         return None
 
 

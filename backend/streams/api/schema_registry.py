@@ -11,15 +11,15 @@ from rest_framework.views import APIView
 
 from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
-from backend.http.documents import checked
+from backend.http.documents import Document, Form, checked
 from backend.streams.schema_registry import offer_of
 from optimizer.algebra.settings import BadSetting
-from optimizer.logical.source import read_settings
+from optimizer.logical.source import read_settings, settings_schema
 
 
-class SubjectSerializer(serializers.Serializer[Any]):
+class SubjectSerializer(Form):
     topic = serializers.CharField(max_length=249)
-    format = serializers.ChoiceField(choices=("json", "avro", "protobuf"))
+    format = serializers.ChoiceField(choices=settings_schema("kafka")["properties"]["format"]["enum"])
     subject = serializers.CharField(
         max_length=255, required=False, allow_blank=True, help_text="TOPIC-value if it is left out."
     )
@@ -32,7 +32,7 @@ class SubjectSerializer(serializers.Serializer[Any]):
             raise serializers.ValidationError({error.key: str(error)}) from error
 
 
-class SubjectColumnSerializer(serializers.Serializer[Any]):
+class SubjectColumnSerializer(Document):
     name = serializers.CharField()
     found = serializers.CharField(help_text="Its type in the schema.")
     type = serializers.CharField(
@@ -40,7 +40,7 @@ class SubjectColumnSerializer(serializers.Serializer[Any]):
     )
 
 
-class SubjectColumnsSerializer(serializers.Serializer[Any]):
+class SubjectColumnsSerializer(Document):
     subject = serializers.CharField()
     schema_id = serializers.IntegerField()
     columns = SubjectColumnSerializer(many=True, help_text="In the schema's order.")

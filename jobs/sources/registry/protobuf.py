@@ -23,6 +23,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
+from jobs.sources.connector import Away
 from jobs.sources.formats.decode import Columns, Unreadable
 from jobs.sources.registry.client import Schema, Schemas
 from jobs.sources.registry.columns import SchemaColumn
@@ -152,6 +153,7 @@ def compiled(text: str, imported: dict[str, str]) -> list[FileDescriptorProto]:
         imported: texts of other schemas by the paths that imports name them by.
     Raises:
         Unusable: what the compiler says of them, or a path that leads elsewhere.
+        Away: the machine is too busy for the compiler to end; no value is at fault.
     """
     with tempfile.TemporaryDirectory(prefix="millrace-proto-") as scratch:
         folder = Path(scratch)
@@ -164,9 +166,12 @@ def compiled(text: str, imported: dict[str, str]) -> list[FileDescriptorProto]:
         command = [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={texts}"]
         command += [f"--proto_path={files('grpc_tools') / '_proto'}"]
         command += ["--include_imports", f"--descriptor_set_out={folder / 'made'}", _FILE]
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, check=False, timeout=_COMPILER_S
-        )
+        try:
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, check=False, timeout=_COMPILER_S
+            )
+        except subprocess.TimeoutExpired as error:
+            raise Away(f"the compiler of a schema did not end within {_COMPILER_S:.0f} s") from error
         if done.returncode:
             lines = [line for line in done.stderr.splitlines() if line and not _NO_ERROR.match(line)]
             told = lines[0] if lines else f"the compiler ends with {done.returncode}"
