@@ -1,4 +1,4 @@
-"""The guide to queries in git, run command by command, and its workflow, linted and run."""
+"""The workflow that the guide to queries in git gives, linted and run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from backend.deployments.actions import deploy_query
 from backend.planning import revisions
 from backend.topologies.models import Topology
 from tests.api.conftest import ROOT, Run
-from tests.api.guide import run_page
 
 WORKFLOW = ROOT / "docs/guide/millrace-ci.yaml"
 
@@ -29,10 +28,6 @@ def deployed(query: Query, owner: User) -> Topology:
     topology = Topology.objects.get(name="flights")
     assert revisions.plan_newest(topology.pk)
     return topology
-
-
-def test_every_command_of_the_guide_does_what_it_says(run: Run, tmp_path: Path, deployed: Topology) -> None:
-    assert run_page("git.md", tmp_path, run) == 9
 
 
 def workflow() -> dict[Any, Any]:
