@@ -15,6 +15,7 @@ import pytest
 import redis
 from django.contrib.auth.models import Group, User
 from django.core.cache import cache
+from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
@@ -221,6 +222,14 @@ def post() -> Callable[..., Any]:
 @pytest.fixture
 def token(owner: User, streams: dict[str, Stream]) -> str:
     return create_token(owner, "laptop")[1]
+
+
+@pytest.fixture
+def demo(db: None) -> str:
+    """The demo as `make run` opens it, planned; gives a token of its account."""
+    call_command("create_demo")
+    assert revisions.plan_newest(Topology.objects.get(name="flights").pk)
+    return create_token(User.objects.get(username="demo"), "laptop")[1]
 
 
 @pytest.fixture

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 import pytest
-from pytest_django import Settings
 
 from backend.live.subscription.kept import begin_keeping
 from backend.topologies.folders import directory
-from backend.topologies.models import Topology
 from tests.api.conftest import ROOT, Run
 from tests.api.guide import run_page
 
 
 @pytest.fixture
-def results(topology: Topology, settings: Settings) -> None:
-    """What a job of `flights` has committed: one batch with two results of `windy`."""
+def token(demo: str) -> str:
+    """The demo's, whose queries the guide names."""
+    return demo
+
+
+@pytest.fixture
+def results(demo: str) -> None:
+    """What a job of `flights` has committed: one batch with two results of `late_with_gusts`."""
     home = directory("flights")
-    path = Path("results/windy/00000000-2-000.parquet")
+    path = Path("results/late_with_gusts/00000000-2-000.parquet")
     (home / "checkpoint/commits").mkdir(parents=True)
     (home / "checkpoint/checkpoint.json").write_text(json.dumps({"id": "0123abcd" * 4}))
     begin_keeping("flights")
     (home / "out" / path).parent.mkdir(parents=True)
-    frame = pl.DataFrame({"flight": ["UA1", "UA2"], "wind": [25.0, 31.0], "delay": [3.0, 4.0]})
-    frame.write_parquet(home / "out" / path)
+    columns = {
+        "at": [datetime(2013, 1, 1, 16, 1, tzinfo=UTC), datetime(2013, 1, 1, 16, 40, tzinfo=UTC)],
+        "flight": ["UA1", "UA2"],
+        "origin": ["EWR", "JFK"],
+        "delay": [71.0, 64.0],
+        "wind_gust": [25.0, None],
+    }
+    pl.DataFrame(columns).write_parquet(home / "out" / path)
     manifest = {"batch": 0, "files": [{"path": str(path), "rows": 2, "attempt": "x"}]}
     (home / "checkpoint/commits/0.json").write_text(json.dumps(manifest))
 
@@ -49,6 +60,6 @@ def test_the_notebook_runs(
         assert cell["outputs"] == [], "outputs are not kept in the repository"
         exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
     assert names["table"].cursor == "0123abcd.1.0"  # type: ignore[attr-defined]
-    assert names["frame"]["wind"].to_list() == [25.0, 31.0]  # type: ignore[index]
+    assert names["frame"]["wind_gust"].to_list() == [25.0, None]  # type: ignore[index]
     assert len(names["later"]) == 0  # type: ignore[arg-type]
-    assert "0 {'flight': 'UA1', 'wind': 25.0, 'delay': 3.0}" in capsys.readouterr().out
+    assert "'flight': 'UA1', 'origin': 'EWR', 'delay': 71.0, 'wind_gust': 25.0}" in capsys.readouterr().out
