@@ -10,7 +10,7 @@ Needs nothing but Python, so that it can be installed where no server runs:
         print(result.row)
     for page in millrace.pages("late", since=cursor):   # without loss, from where the program was
         ...
-    millrace.table("late", since=0).polars()             # or .pandas(), .arrow(), where they are installed
+    millrace.table("late", since="earliest").polars()    # or .pandas(), .arrow(), where they are installed
 """
 
 from backend.client.documents import Deployment, Page, Query, Result, Stream, Topology

@@ -186,8 +186,8 @@ class Millrace:
         result comes once. A server that is away for a moment is asked again.
 
         Args:
-            since: a cursor, or the number of a batch that the server still keeps; what comes from now on if
-                it is None.
+            since: a cursor, the number of a batch that the server still keeps, or `earliest` for all that it
+                keeps; what comes from now on if it is None.
             limit: of the rows of a page.
 
         Raises `Refused` where what follows is no longer kept (status 410), or results are not kept at all.
@@ -219,7 +219,7 @@ class Millrace:
                 yield Result(page.cursor, batch, row)
 
     def table(self, name: str, since: str | int, limit: int | None = None) -> Table:
-        """What there is of a query's results since a cursor or batch, as a table.
+        """What there is of a query's results since a cursor, a batch or `earliest`, as a table.
 
         `limit` bounds its rows. Raises `ClientError` where Arrow's library (pyarrow) is not installed.
         """

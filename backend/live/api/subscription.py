@@ -25,7 +25,7 @@ from backend.http.documents import Document, Form, checked
 from backend.live.sse.admission import QuerySeen, admission_of, no_longer_hold
 from backend.live.sse.answer import JSONToAll, event_stream
 from backend.live.sse.connection_limits import SLOTS
-from backend.live.subscription.cursor import Cursor, read_since
+from backend.live.subscription.cursor import Cursor, Since, read_since
 from backend.live.subscription.frames import POLL_SECONDS, Subscribed, page_document, subscription_frames
 from backend.live.subscription.pages import MOST_ROWS, Page, as_arrow, read_page, start
 from backend.streams.api.serializers import NamedColumnSerializer
@@ -41,7 +41,7 @@ class SubscriptionRequestSerializer(Form):
         max_length=60,
         default="",
         allow_blank=True,
-        help_text="The cursor of the last answer, or a batch; without it, what comes from now on.",
+        help_text="The cursor of the last answer, a batch, or earliest: all that is kept; else what comes from now on.",
     )
     limit = serializers.IntegerField(min_value=1, max_value=MOST_ROWS, default=1000)
     wait = serializers.FloatField(
@@ -49,7 +49,7 @@ class SubscriptionRequestSerializer(Form):
     )
     form = serializers.ChoiceField(choices=["json", "arrow"], default="json")
 
-    def validate_since(self, since: str) -> Cursor | int | None:
+    def validate_since(self, since: str) -> Since:
         try:
             return read_since(since)
         except ValueError as error:

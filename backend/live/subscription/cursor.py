@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 _CURSOR = re.compile(r"([0-9a-f]{8})\.([0-9]{1,18})\.([0-9]{1,18})")
 _BATCH = re.compile(r"[0-9]{1,18}")
@@ -27,21 +28,28 @@ class Cursor:
         return f"{self.checkpoint}.{self.batch}.{self.row}"
 
 
-def read_since(text: str) -> Cursor | int | None:
-    """A cursor, a batch's number, or None for what comes from now on (an empty text).
+Since = Cursor | int | Literal["earliest"] | None
+"""Where a subscription begins: at a cursor, with a batch, with all that is kept, with what comes from now
+on."""
 
-    >>> read_since("0123abcd.17.3"), read_since("17"), read_since("")
-    (Cursor(checkpoint='0123abcd', batch=17, row=3), 17, None)
+
+def read_since(text: str) -> Since:
+    """A cursor, a batch's number, `earliest`, or None for what comes from now on (an empty text).
+
+    >>> read_since("0123abcd.17.3"), read_since("17"), read_since("earliest"), read_since("")
+    (Cursor(checkpoint='0123abcd', batch=17, row=3), 17, 'earliest', None)
 
     Raises `ValueError` for any other text.
     """
     if not text:
         return None
+    if text == "earliest":
+        return "earliest"
     if _BATCH.fullmatch(text):
         return int(text)
     found = _CURSOR.fullmatch(text)
     if found is None:
         raise ValueError(
-            f"found {text[:40]!r}, expected a cursor as an answer had it, or the number of a batch"
+            f"found {text[:40]!r}, expected a cursor as an answer had it, the number of a batch, or earliest"
         )
     return Cursor(found[1], int(found[2]), int(found[3]))

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from backend.errors import Conflict, MillraceError
-from backend.live.subscription.cursor import Cursor
+from backend.live.subscription.cursor import Cursor, Since
 from backend.live.subscription.kept import checkpoint_id, kept_from, newest_final
 from backend.topologies.folders import result_files
 
@@ -42,7 +42,7 @@ class Page:
     """True if there are more already."""
 
 
-def start(topology: str, query: str, since: Cursor | int | None) -> Cursor:
+def start(topology: str, query: str, since: Since) -> Cursor:
     """Where a subscription begins.
 
     Raises:
@@ -61,13 +61,15 @@ def start(topology: str, query: str, since: Cursor | int | None) -> Cursor:
     if since is None:
         newest = newest_final(topology, query)
         return Cursor(own, first if newest is None else max(first, newest + 1), 0)
+    if since == "earliest":
+        return Cursor(own, first, 0)
     cursor = Cursor(own, since, 0) if isinstance(since, int) else since
     if cursor.checkpoint != own:
         raise Lost(
             "other-checkpoint", f"{topology} began anew since; its results are kept from batch {first} on"
         )
     if cursor.batch < first:
-        told = f"batch {cursor.batch} of {topology} is no longer kept; its results are from batch {first} on"
+        told = f"batch {cursor.batch} of {topology} is no longer kept; its results are from batch {first} on (earliest)"
         raise Lost("no-longer-kept", told)
     return cursor
 
@@ -110,7 +112,7 @@ def read_page(topology: str, query: str, cursor: Cursor, limit: int) -> Page:
             batch, row = newest + 1, 0
     except FileNotFoundError as error:
         first = kept_from(topology)
-        told = f"batch {batch} of {topology} is no longer kept; its results are from batch {first} on"
+        told = f"batch {batch} of {topology} is no longer kept; its results are from batch {first} on (earliest)"
         raise Lost("no-longer-kept", told) from error
     # What is deleted while it is read, is deleted behind the word that it is no longer kept.
     start(topology, query, cursor)

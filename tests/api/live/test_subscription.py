@@ -136,6 +136,7 @@ def test_what_is_no_longer_kept_is_told(writer: Writer, as_owner: Client, url: s
     assert gone.status_code == 410
     assert "batch 2 of flights is no longer kept; its results are from batch 3 on" in gone.json()["detail"]
     assert rows(as_owner.get(url, {"since": "3"})) == [3, 4]
+    assert rows(as_owner.get(url, {"since": "earliest"})) == [3, 4]
     # The newest stays, whatever it takes.
     assert prune("flights", 1) == 4
     assert rows(as_owner.get(url, {"since": "4"})) == [4]
