@@ -87,7 +87,9 @@ def _parser() -> Parser:
     tail.add_argument("--limit", type=int, default=20, metavar="N", help="so many old ones first (20)")
     tail.add_argument("--once", action="store_true", help="end after the old ones")
     tail.add_argument(
-        "--since", metavar="CURSOR", help="without loss from a cursor, a batch or `earliest` on; tells cursors on stderr"
+        "--since",
+        metavar="CURSOR",
+        help="without loss from a cursor, a batch or `earliest` on; tells cursors on stderr",
     )
     command("streams", _streams, "streams, their columns and what lies in them")
     send = command("send", _send, "append tuples to a stream: JSON objects, one per line")

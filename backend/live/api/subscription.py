@@ -41,7 +41,8 @@ class SubscriptionRequestSerializer(Form):
         max_length=60,
         default="",
         allow_blank=True,
-        help_text="The cursor of the last answer, a batch, or earliest: all that is kept; else what comes from now on.",
+        help_text="The cursor of the last answer, a batch, or earliest for all that is kept; without it, "
+        "what comes from now on.",
     )
     limit = serializers.IntegerField(min_value=1, max_value=MOST_ROWS, default=1000)
     wait = serializers.FloatField(

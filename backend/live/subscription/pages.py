@@ -69,8 +69,7 @@ def start(topology: str, query: str, since: Since) -> Cursor:
             "other-checkpoint", f"{topology} began anew since; its results are kept from batch {first} on"
         )
     if cursor.batch < first:
-        told = f"batch {cursor.batch} of {topology} is no longer kept; its results are from batch {first} on (earliest)"
-        raise Lost("no-longer-kept", told)
+        raise _no_longer_kept(topology, cursor.batch, first)
     return cursor
 
 
@@ -111,13 +110,16 @@ def read_page(topology: str, query: str, cursor: Cursor, limit: int) -> Page:
         else:
             batch, row = newest + 1, 0
     except FileNotFoundError as error:
-        first = kept_from(topology)
-        told = f"batch {batch} of {topology} is no longer kept; its results are from batch {first} on (earliest)"
-        raise Lost("no-longer-kept", told) from error
+        raise _no_longer_kept(topology, batch, kept_from(topology)) from error
     # What is deleted while it is read, is deleted behind the word that it is no longer kept.
     start(topology, query, cursor)
     table = pa.concat_tables(parts) if parts else _nothing(folder)
     return Page(table, tuple(batches), Cursor(cursor.checkpoint, batch, row), more)
+
+
+def _no_longer_kept(topology: str, batch: int, first: int | None) -> Lost:
+    told = f"batch {batch} of {topology} is no longer kept; its results are from batch {first} on (earliest)"
+    return Lost("no-longer-kept", told)
 
 
 def _by_batch(folder: Path, first: int, last: int) -> Iterator[tuple[int, list[Path]]]:

@@ -4291,7 +4291,7 @@ export interface operations {
                  */
                 form?: "json" | "arrow";
                 limit?: number;
-                /** @description The cursor of the last answer, a batch, or earliest: all that is kept; else what comes from now on. */
+                /** @description The cursor of the last answer, a batch, or earliest for all that is kept; without it, what comes from now on. */
                 since?: string;
                 /** @description Seconds, while there is nothing. */
                 wait?: number;
