@@ -7,7 +7,6 @@ Everything that the next batch needs to know is in the last manifest.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from jobs.partitioning.layout import StoreLayout
 from jobs.protocol.metrics import StoreCounts, StreamProgress
+from jobs.protocol.sealed import Torn, seal, unseal
 from jobs.storage.disk import delete_if_there, disk
 from jobs.storage.remote import read_bytes
 from jobs.storage.run import RunRef
@@ -203,7 +203,7 @@ class CommitLog:
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Write a manifest whole, its checksum on a second line; durable when it returns."""
     content = _MANIFEST.dump_json(manifest)
-    write_durably(path, content + _checksum_line(content))
+    write_durably(path, seal(content))
 
 
 @lru_cache(maxsize=4)
@@ -216,13 +216,11 @@ def read_manifest(path: str) -> Manifest:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or None
         raise _unreadable(path, where, repr(first["input"])[:80]) from error
-    if whole != content + _checksum_line(content):
-        raise _unreadable(path, None, "other content than was written")
+    try:
+        unseal(whole)
+    except Torn as torn:
+        raise _unreadable(path, None, str(torn)) from torn
     return manifest
-
-
-def _checksum_line(content: bytes) -> bytes:
-    return b"\ncrc32 %08x\n" % zlib.crc32(content)
 
 
 def _unreadable(path: str, where: str | None, found: str) -> InputError:

@@ -59,6 +59,7 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningProduct
     home = tmp_path_factory.mktemp("home")
     environment = {**os.environ, "PORT": str(free_port()), "MILLRACE_HOME": str(home)}
     environment["MILLRACE_PRICE_CORE_HOUR"] = "0.05"
+    environment["MILLRACE_RESULT_FILES"] = "1"
     environment.pop("REDIS_URL", None)
     process = subprocess.Popen(
         [sys.executable, "-m", "backend.run"],

@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from backend.topologies.folders import directory, result_files, unpublished_batches
+from jobs.protocol.sealed import unseal
 
 _FILE = "kept.json"
 
@@ -85,7 +86,7 @@ def newest_final(topology: str, query: str) -> int | None:
 @lru_cache(maxsize=64)
 def _files_of(manifest: str, _: int) -> tuple[str, ...]:
     """What a manifest lists; its time tells it from another checkpoint's."""
-    document = json.loads(Path(manifest).read_bytes())
+    document = json.loads(unseal(Path(manifest).read_bytes()))
     return tuple(file["path"] for file in document["files"])
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from backend.live.subscription.kept import begin_keeping
 from backend.topologies.folders import directory
+from jobs.protocol.sealed import seal
 from tests.api.conftest import ROOT, Run
 from tests.api.guide import run_page
 
@@ -39,7 +40,7 @@ def results(demo: str) -> None:
     }
     pl.DataFrame(columns).write_parquet(home / "out" / path)
     manifest = {"batch": 0, "files": [{"path": str(path), "rows": 2, "attempt": "x"}]}
-    (home / "checkpoint/commits/0.json").write_text(json.dumps(manifest))
+    (home / "checkpoint/commits/0.json").write_bytes(seal(json.dumps(manifest).encode()))
 
 
 @pytest.mark.usefixtures("results")

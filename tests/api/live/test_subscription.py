@@ -23,6 +23,7 @@ from backend.client import tables as client_tables
 from backend.deployments.actions import undeploy_query
 from backend.live.subscription.kept import begin_keeping, end_keeping, kept_from, newest_final, prune
 from backend.topologies.models import Topology
+from jobs.protocol.sealed import seal
 from tests.api.asynchronous import run as tell
 from tests.api.conftest import Run
 from tests.api.live.listening import ends, next_event, served, session, written
@@ -55,7 +56,8 @@ class Writer:
             frame.write_parquet(target if shown else target.with_name(f".{target.name}.pending"))
             files.append({"path": path, "rows": len(flights), "attempt": "x"})
         commits = self.home / "checkpoint" / "commits"
-        (commits / f"{number}.json").write_text(json.dumps({"batch": number, "files": files}))
+        manifest = json.dumps({"batch": number, "files": files}).encode()
+        (commits / f"{number}.json").write_bytes(seal(manifest))
         (commits / f"{number - 16}.json").unlink(missing_ok=True)
 
 
