@@ -219,9 +219,11 @@ class Millrace:
                 yield Result(page.cursor, batch, row)
 
     def table(self, name: str, since: str | int, limit: int | None = None) -> Table:
-        """What there is of a query's results since a cursor, a batch or `earliest`, as a table.
+        """What there is of a query's results as a table.
 
-        `limit` bounds its rows. Raises `ClientError` where Arrow's library (pyarrow) is not installed.
+        It begins with `since`: a cursor, a batch or `earliest`. `limit` bounds its rows.
+
+        Raises `ClientError` where Arrow's library (pyarrow) is not installed.
         """
         path = f"/api/queries/{self.query(name).id}/subscription/"
         parts, cursor, left, more = [], str(since), limit, True

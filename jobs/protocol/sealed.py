@@ -1,4 +1,7 @@
-"""A document with its checksum on a line behind it, so that a torn write is told from a whole one."""
+"""A document with its checksum behind it.
+
+By it a torn write is told from a whole one.
+"""
 
 from __future__ import annotations
 

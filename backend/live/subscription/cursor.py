@@ -34,7 +34,9 @@ on."""
 
 
 def read_since(text: str) -> Since:
-    """A cursor, a batch's number, `earliest`, or None for what comes from now on (an empty text).
+    """A cursor, a batch's number, `earliest`, or None.
+
+    None, of an empty text, is what comes from now on.
 
     >>> read_since("0123abcd.17.3"), read_since("17"), read_since("earliest"), read_since("")
     (Cursor(checkpoint='0123abcd', batch=17, row=3), 17, 'earliest', None)
