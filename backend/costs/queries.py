@@ -90,12 +90,15 @@ def prices() -> Prices:
     return Prices(core or None, gb or None, settings.MILLRACE_CURRENCY)
 
 
-def costs(account: User | AnonymousUser, by: By) -> Costs:
+def costs(account: User | AnonymousUser, by: By, topology: str = "") -> Costs:
     """What is used now, as each running topology's newest epoch measured it.
+
+    With `topology` of the one of that name alone; of none if the account knows none such.
 
     Raises: `redis.RedisError` and `Unavailable` where Redis does not answer.
     """
-    records = list(topologies(account))
+    known = topologies(account)
+    records = list(known.filter(name=topology) if topology else known)
     sights = sights_of(account, records)
     uses: defaultdict[Payer, Use] = defaultdict(Use)
     total, unmeasured = Use(), []

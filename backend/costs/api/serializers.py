@@ -11,6 +11,9 @@ from backend.http.documents import Document, Form
 
 class CostTableRequestSerializer(Form):
     by = serializers.ChoiceField(choices=["query", "team", "stream"], default="query")
+    topology = serializers.CharField(
+        max_length=200, default="", allow_blank=True, help_text="Of this one alone; without it, of all."
+    )
 
 
 class CostUseSerializer(Document):

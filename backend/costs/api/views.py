@@ -33,7 +33,7 @@ class CostsList(APIView):
     @extend_schema(parameters=[CostTableRequestSerializer], responses=CostTableSerializer)
     def get(self, request: Request) -> Response:
         form = checked(CostTableRequestSerializer(data=request.query_params))
-        found = costs(request.user, form.validated_data["by"])
+        found = costs(request.user, form.validated_data["by"], form.validated_data["topology"])
         return Response(CostTableSerializer(costs_document(found, prices())).data)
 
 
@@ -44,8 +44,9 @@ class CostsDownload(APIView):
 
     @extend_schema(parameters=[CostTableRequestSerializer], responses={(200, "text/csv"): OpenApiTypes.STR})
     def get(self, request: Request) -> HttpResponse:
-        by = checked(CostTableRequestSerializer(data=request.query_params)).validated_data["by"]
-        found, asked = costs(request.user, by), prices()
+        form = checked(CostTableRequestSerializer(data=request.query_params)).validated_data
+        by = form["by"]
+        found, asked = costs(request.user, by, form["topology"]), prices()
         written = io.StringIO()
         writer = csv.writer(written)
         columns = (*(_OF_QUERY if by == "query" else ()), *_OF_ALL)

@@ -3628,6 +3628,8 @@ export interface operations {
                  *     * `stream` - stream
                  */
                 by?: "query" | "team" | "stream";
+                /** @description Of this one alone; without it, of all. */
+                topology?: string;
             };
             path?: never;
         };
@@ -3648,6 +3650,8 @@ export interface operations {
                  *     * `stream` - stream
                  */
                 by?: "query" | "team" | "stream";
+                /** @description Of this one alone; without it, of all. */
+                topology?: string;
             };
             path?: never;
         };

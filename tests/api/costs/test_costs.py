@@ -63,6 +63,10 @@ def test_a_query_says_where_it_runs_and_whose_it_is(
     assert (rows["windy"]["team"], rows["two"]["team"]) == (None, "=airside")
     assert rows["windy"]["owner"] == query.owner.username
     assert rows["windy"]["cores"] > rows["two"]["cores"], "it needs a third stream"
+    of_it = as_teammate.get(URL, {"topology": "flights"}).json()
+    assert {row["name"]: row for row in of_it["rows"]} == rows
+    other = as_teammate.get(URL, {"topology": "flight"}).json()
+    assert (other["rows"], other["total"]["cores"], other["unmeasured"]) == ([], 0.0, [])
 
 
 def test_money_is_told_once_there_is_a_price(

@@ -1,8 +1,7 @@
 import type { JSX } from "preact";
 import type { QueryDocument, QueryFigures } from "../../api/documents";
 import { answered, at, client } from "../../api/request";
-import { ago, instant, milliseconds, UNKNOWN } from "../../format/quantities";
-import { costText } from "../../plan/costText";
+import { ago, cores, instant, milliseconds, UNKNOWN } from "../../format/quantities";
 import { type Completeness, completeness } from "../../topology/tables/completeness";
 import { Fact } from "../../ui/Fact";
 import { ProblemLine } from "../../ui/ProblemLine";
@@ -10,7 +9,7 @@ import { useLoaded } from "../../ui/useLoaded";
 import { useNow } from "../../ui/useNow";
 
 const REFRESH_MS = 3000;
-const COST_REFRESH_MS = 60_000;
+const COST_REFRESH_MS = 10_000;
 
 interface Props {
   readonly query: QueryDocument;
@@ -26,14 +25,11 @@ export function QueryNumbers({ query, topology }: Props): JSX.Element {
     key,
   );
   const costs = useLoaded(
-    async () =>
-      // Its topology may have no plan yet.
-      query.status === "deploying"
-        ? null
-        : answered(client.GET("/api/topologies/{name}/costs/", at({ name: topology }))),
+    () => answered(client.GET("/api/costs/", { params: { query: { by: "query", topology } } })),
     COST_REFRESH_MS,
     key,
   );
+  const use = costs.value?.rows.find((row) => row.query === query.id);
   const now = useNow();
   const complete = completeOf(query, value);
   return (
@@ -41,10 +37,10 @@ export function QueryNumbers({ query, topology }: Props): JSX.Element {
       <dl class="numbers compact" aria-label="What the query does now">
         <Fact
           label="cost"
-          value={costText(costs.value, costs.value?.queries[query.name])}
+          value={use === undefined ? UNKNOWN : cores(use.cores * 1e6)}
           title={
             costs.problem ??
-            "By the plan's statistics: the query's own parts, and an even part of each that it shares with others"
+            "Processor time as the newest epoch measured it: the query's own parts, and an even part of each that it shares with others. The page Costs has all queries"
           }
         />
         <Fact
