@@ -69,7 +69,10 @@ class Stretches:
 
 def best_stretches(arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequence[Range]) -> Stretches:
     """The stretches of the range that leaves fewest pairs; all pairs without a range."""
-    some, _ = best_range(arriving, stored, ranges)
+    usable = [some for some in ranges if not _misled(stored, some)]
+    if len(usable) == 1:
+        return stretches(arriving, stored, usable[0])  # Nothing to compare.
+    some, _ = best_range(arriving, stored, usable)
     if some is not None:
         return stretches(arriving, stored, some)
     every = np.full(arriving.height, stored.height, dtype=np.int64)
@@ -87,7 +90,7 @@ def best_range(
     some_stored = _sample(stored, _SAMPLED_STORED)
     best, fraction = None, 1.0
     for some in ranges:
-        if some.numbers_only and _has_nan(stored.select(some.stored).to_series()):
+        if _misled(stored, some):
             continue
         pairs = stretches(some_arriving, some_stored, some).pairs
         left = pairs / max(1, some_arriving.height * some_stored.height)
@@ -179,7 +182,11 @@ def _sample(frame: pl.DataFrame, rows: int) -> pl.DataFrame:
     return frame[:: max(1, frame.height // rows)]
 
 
-def _has_nan(values: pl.Series) -> bool:
+def _misled(stored: pl.DataFrame, some: Range) -> bool:
+    """True for a range that says nothing about NaN, where there is one."""
+    if not some.numbers_only:
+        return False
+    values = stored.select(some.stored).to_series()
     return values.dtype.is_float() and bool(values.is_nan().any())
 
 
@@ -234,5 +241,9 @@ def _is_number(values: pl.Series) -> bool:
 
 
 def _numpy(values: pl.Series) -> npt.NDArray[np.generic]:
-    physical = values.to_physical()
+    # Casts are calls on one column; `to_physical` plans a query and executes that.
+    if values.dtype.is_temporal():
+        physical = values.cast(pl.Int32 if values.dtype == pl.Date else pl.Int64)
+    else:
+        physical = values.to_physical() if values.dtype.is_decimal() else values
     return (physical.fill_null(0) if physical.null_count() else physical).to_numpy()

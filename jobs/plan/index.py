@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
+from functools import cached_property
 from itertools import permutations
 
 from jobs.plan.stage_fusion import Stages, stages_of
@@ -99,6 +100,11 @@ class RuleIndex:
         self.marks_late = any(query.marks_late for query in graph.queries)
         self._staying_under: dict[frozenset[str], frozenset[str]] = {}
         self._stages_under: dict[frozenset[str], Stages] = {}
+
+    @cached_property
+    def text(self) -> bytes:
+        """The graph as its plan file has it."""
+        return self.graph.to_json().encode()
 
     def time_column(self, canonical_input: str) -> Column:
         """The event-time column of an input."""

@@ -28,6 +28,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError, model_validator
 
+from jobs.plan.index import index_of
 from jobs.recovery.lock import hold
 from jobs.recovery.manifest import CHECKPOINT_VERSION, CommitLog, write_durably
 from jobs.storage.disk import delete_if_there, disk, make_folder_durable
@@ -177,7 +178,7 @@ class Checkpoint:
 
     def keep_plan(self, graph: PhysicalGraph) -> str:
         """Store a graph and return its id."""
-        text = graph.to_json().encode()
+        text = index_of(graph).text
         plan = hashlib.sha256(text).hexdigest()[:12]
         if not self.plan_path(plan).exists():
             write_durably(self.plan_path(plan), text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -104,7 +104,25 @@ class BatchContext:
 @lru_cache(maxsize=4)
 def load_graph(path: str) -> PhysicalGraph:
     """A plan file's graph, always the same object, as `jobs.plan.index.index_of` asks."""
-    graph = PhysicalGraph.from_json(read_bytes(path), path)
+    return graph_of(PlanFile(path, read_bytes(path)))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """A plan as it was read; equal to others with the same bytes, wherever they lie."""
+
+    path: str = field(compare=False)
+    text: bytes = field(repr=False)
+
+
+@lru_cache(maxsize=4)
+def graph_of(file: PlanFile) -> PhysicalGraph:
+    """The graph that a plan file describes, with what was made ready for it.
+
+    Topologies that follow one another in a process, as in calibrations and tests, have the same plan in other
+    folders.
+    """
+    graph = PhysicalGraph.from_json(file.text, file.path)
     index_of(graph)
     # PySpark has its workers collect garbage after every task. What is loaded by now, some 300,000
     # objects of modules and plans, stays for good: walking over it each time took half the

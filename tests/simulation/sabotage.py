@@ -401,6 +401,7 @@ def planted(defect: Defect) -> Iterator[None]:
 def _forget_compiled() -> None:
     compile_expression.cache_clear()
     tasks.load_graph.cache_clear()
+    tasks.graph_of.cache_clear()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ class Setup:
     """A batch that is worked on twice, as if the process had died before its commit."""
     files: FileForm | None = None
     """As what tuples are written and read first; None for tuples in memory."""
+    near: bool = False
+    """Whether tasks hand messages over, as in one worker of Spark, and do not write them."""
 
     @property
     def plan(self) -> tuple[object, ...]:
@@ -69,7 +71,7 @@ def draw_setups(chance: random.Random, tuples: int) -> tuple[Setup, Setup]:
     one, other = draw_setup(chance, tuples), draw_setup(chance, tuples)
     if chance.random() < 0.7:
         other = other.planned_as(one)
-    return one, other
+    return replace(one, near=chance.random() < 0.5), replace(other, near=chance.random() < 0.5)
 
 
 def draw_setup(chance: random.Random, tuples: int) -> Setup:
@@ -139,7 +141,7 @@ def answer(
         reader = files_of(graph, workload.arrivals, setup.files, folder / "files")
     used = [stream.name for stream in graph.sources]
     policy = CompactionPolicy(fan=2, smallest_rows=8, spans_per_retention=4)
-    topology = Topology(graph, folder, policy, setup.share_bytes)
+    topology = Topology(graph, folder, policy, setup.share_bytes, in_memory=reader is None, near=setup.near)
     accepted: dict[str, list[Arrival]] = {name: [] for name in workload.streams}
     newest: dict[str, int] = {}
     begins = dict.fromkeys(used, 0)

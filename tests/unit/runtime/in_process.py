@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import polars as pl
@@ -21,6 +22,7 @@ from jobs.driver.watermarks import Watermarks
 from jobs.metrics.reports import TaskReport
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.manifest import Manifest
+from jobs.sources import connector
 from jobs.sources.files.stream_files import FileRange
 from jobs.sources.planner import PlannedBatch
 from jobs.storage.partition import CompactionPolicy, PartitionState
@@ -31,13 +33,14 @@ from jobs.worker.in_process import InProcessExecutor
 from jobs.worker.task import BatchContext
 from optimizer.physical.graph import PhysicalGraph
 from tests.unit.runtime.crashes import Killed
+from tests.unit.runtime.in_memory import REGISTERED, TableRange
 
 
 class InProcess(InProcessExecutor):
     """Remembers what the last batch's tasks knew, sent and told."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, near: Collection[int] = ()) -> None:
+        super().__init__(near)
         self.context: BatchContext
         """What the last batch's tasks knew."""
         self.sent: list[Row] = []
@@ -61,7 +64,8 @@ class Topology:
     """Feeds batches of tables to a plan.
 
     Arguments: the plan; a folder for its checkpoint; when runs are merged; what each partition may have of
-    the stores in memory.
+    the stores in memory; whether tables are read where they are, and not from Parquet files; whether tasks
+    hand messages over to each other and write none.
     """
 
     def __init__(
@@ -70,16 +74,20 @@ class Topology:
         folder: str | Path,
         policy: CompactionPolicy | None = None,
         share_bytes: int | None = None,
+        *,
+        in_memory: bool = False,
+        near: bool = False,
     ) -> None:
         self.graph = graph
-        self.executor = InProcess()
+        partitions = max((store.tasks for store in graph.stores), default=1)
+        self.executor = InProcess(range(partitions) if near else ())
         self.dead: list[pa.Table] = []
         self._folder = Path(folder)
         self._policy = policy
         self._share_bytes = share_bytes
+        self._in_memory = in_memory
         self._results: dict[str, list[pl.DataFrame]] = defaultdict(list)
         self._committed: list[Committed] = []
-        partitions = max((store.tasks for store in graph.stores), default=1)
         self.checkpoint = Checkpoint(self._folder / "checkpoint", Identity("run", "t", partitions))
         self.checkpoint.record_change(graph, None, "test")
         self._protocol = self._new_protocol()
@@ -118,14 +126,14 @@ class Topology:
         While a server is `away`, the source cannot tell what waits; else it may tell `waiting` streams.
         """
         batch = 0 if self.last is None else self.last.batch + 1
-        ranges = []
-        for stream, table in sorted(tables.items()):
-            file = self._folder / f"{stream}-{batch}.parquet"
-            if table.num_rows:
-                pq.write_table(table, file)
-                ranges.append(FileRange(stream, str(file), 0, table.num_rows))
+        ranges = [
+            self._range(stream, batch, table) for stream, table in sorted(tables.items()) if table.num_rows
+        ]
         start = {} if self.last is None else self.last.position
-        with patch.object(jobs.worker.task, "PartitionState", partial(PartitionState, policy=self._policy)):
+        with (
+            patch.object(jobs.worker.task, "PartitionState", partial(PartitionState, policy=self._policy)),
+            patch.object(connector, "BUILT_IN", {**connector.BUILT_IN, **REGISTERED}),
+        ):
             planned = PlannedBatch(
                 batch,
                 {"batch": batch + 1},
@@ -138,6 +146,14 @@ class Topology:
             )
             self._protocol.work(batch, planned)
         return self._committed[-1]
+
+    def _range(self, stream: str, batch: int, table: pa.Table) -> Any:
+        """What describes a table's rows to the tasks."""
+        if self._in_memory:
+            return TableRange(stream, table, 0, table.num_rows)
+        file = self._folder / f"{stream}-{batch}.parquet"
+        pq.write_table(table, file)
+        return FileRange(stream, str(file), 0, table.num_rows)
 
     def die_in(self, tables: Mapping[str, pa.Table]) -> None:
         """Work on a batch, die just before its commit, and start again."""
