@@ -26,10 +26,13 @@ def main() -> int:
     gc.set_threshold(100_000, 50, 100)
     search = Search(options.seed, options.size, options.rows, options.depth)
     counts, began = search.counts, monotonic()
-    said = began
+    said, told = began, 0
     while counts.expressions < options.count and len(counts.differences) < options.stop_after:
         for difference in search.batch():
             print(f"DIFFERENCE of seed {search.next_seed - 1}: {difference}\n", flush=True)
+        for one in counts.contradictions[told:]:
+            print(f"DuckDB contradicts itself, seed {search.next_seed - 1}: {one}\n", flush=True)
+        told = len(counts.contradictions)
         if monotonic() - said > 10:
             said = monotonic()
             print(_told(search, options.seed, said - began), flush=True)
@@ -42,7 +45,8 @@ def _told(search: Search, seed: int, seconds: float) -> str:
     return (
         f"seeds {seed} to {search.next_seed - 1}: "
         f"{counts.expressions:,} expressions, {counts.values:,} values, {counts.by_text:,} read as text, "
-        f"{counts.undecided:,} that DuckDB cannot evaluate, {len(counts.differences)} differences, "
+        f"{counts.undecided:,} that DuckDB cannot evaluate, {len(counts.contradictions)} at which it "
+        f"contradicts itself, {len(counts.differences)} differences, "
         f"{seconds:,.0f} s, {counts.expressions / seconds:,.0f}/s"
     )
 

@@ -54,6 +54,8 @@ class Counts:
     undecided: int = 0
     """Expressions that DuckDB fails to evaluate."""
     differences: list[Difference] = field(default_factory=list)
+    contradictions: list[Difference] = field(default_factory=list)
+    """Where DuckDB gives a row another value than the same row twice, and the latter is ours."""
 
 
 class Search:
@@ -118,11 +120,35 @@ class Search:
         self, frame: pl.DataFrame, drawn: Sequence[Expression], ours: pl.DataFrame
     ) -> Iterator[Difference]:
         for part, theirs in self._decided(frame, drawn):
-            for k, row in differing(_of(ours, part), theirs):
+            for k, first in differing(_of(ours, part), theirs):
                 e = drawn[part[k]]
+                wrong = self._wrong(e, frame, ours[f"e{part[k]}"], theirs[f"e{k}"])
+                row = first if wrong is None else wrong
                 both = ours[f"e{part[k]}"][row], theirs[f"e{k}"][row]
+                if wrong is None:
+                    self.counts.contradictions.append(
+                        Difference(e, frame.slice(row, 1), *both, "DuckDB once")
+                    )
+                    continue
                 together = Difference(e, frame.slice(row, 1), *both, "DuckDB in one statement with others")
                 yield self._shrunk_pair(e, frame) or together
+
+    def _wrong(self, e: Expression, frame: pl.DataFrame, ours: pl.Series, theirs: pl.Series) -> int | None:
+        """The first row that differs and where DuckDB does not contradict itself.
+
+        Where one row of a statement raises inside a TRY, DuckDB evaluates what is inside for each row alone,
+        as if it were constant, and some functions make something else of a NULL that is constant. What it
+        gives two rows that are the same depends on nothing else.
+        """
+        for row in ours.ne_missing(theirs).arg_true():
+            alone = frame.slice(row, 1)
+            try:
+                twice = self._duckdb.values(pl.concat([alone, alone]), [e])["e0"]
+            except Undecided:
+                return int(row)
+            if not twice.head(1).equals(ours.slice(row, 1), null_equal=True):
+                return int(row)
+        return None
 
     def _decided(
         self, frame: pl.DataFrame, drawn: Sequence[Expression]
@@ -231,7 +257,8 @@ class Search:
             ours = self._values(f, [comparable_root(e)])
             if ours is None:
                 return 0, "raises", theirs["e0"][0]
-            return next(((n, ours["e0"][n], theirs["e0"][n]) for _, n in differing(ours, theirs)), None)
+            n = self._wrong(comparable_root(e), f, ours["e0"], theirs["e0"])
+            return None if n is None else (n, ours["e0"][n], theirs["e0"][n])
 
         small, row = shrunk(e, frame, lambda e, f: differs(e, f) is not None)
         found = differs(small, row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from decimal import Decimal
 from random import Random
 from time import monotonic
 
@@ -182,6 +183,47 @@ def test_a_search_finds_a_wrong_function(monkeypatch: pytest.MonkeyPatch) -> Non
     found = search.counts.differences[0]
     assert isinstance(found.expression, Call)
     assert found.expression.function == "sqrt", "shrunk to the call that is wrong"
+
+
+TRUNCATED = Call(
+    "trunc",
+    (
+        Call(
+            "add",
+            (Column("x", "decimal10", T.decimal(38, 38)), Column("x", "int0", T.INT)),
+            T.decimal(38, 38),
+        ),
+        Literal(-40, T.INT),
+    ),
+    T.decimal(38, 0),
+)
+"""A sum that has no place in its type, cut beyond all digits."""
+
+
+def test_duckdb_contradicts_itself_about_a_null_that_an_error_made() -> None:
+    once = rows(decimal10=["0.5"], int0=[1])
+    values = [DuckDB().values(pl.concat([once] * n), [TRUNCATED])["e0"].to_list() for n in (1, 2)]
+
+    assert values == [[None], [Decimal(0)] * 2]
+    assert polars_values(once, [TRUNCATED])["e0"].to_list() == [Decimal(0)]
+
+
+def test_a_search_counts_where_duckdb_contradicts_itself() -> None:
+    search = Search(1_128_304_114, size=400, rows=30)
+
+    assert search.batch() == []
+    assert len(search.counts.contradictions) == 1
+
+
+def test_a_contradiction_of_duckdb_excuses_no_other_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    seven = pl.lit(7, pl.Int128).cast(pl.Decimal(38, 0))
+    monkeypatch.setitem(IMPLEMENTATIONS, "trunc", lambda call, a: pl.when(a[0].is_null()).then(seven))
+    compile_expression.cache_clear()
+    search = Search(1_128_304_114, size=400, rows=30)
+    found = search.batch()
+    compile_expression.cache_clear()
+
+    assert any(isinstance(one.expression, Call) and one.expression.function == "trunc" for one in found)
 
 
 def test_the_search_tells_zeros_apart_and_not_nans() -> None:
