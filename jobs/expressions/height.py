@@ -50,7 +50,7 @@ def may_be_short(expression: Expression) -> bool:
         return True
     if expression.function in _BY_CHOICE and (expression.function, expression.type) != ("abs", T.DOUBLE):
         return True
-    if expression.function in _COMPARISONS and any(map(is_null, expression.arguments)):
+    if expression.function in _COMPARISONS and any(map(_may_be_null_for_all, expression.arguments)):
         # Polars repeats NULL for such a one, and what is made of that may be short.
         return True
     if expression.function in _CHECKED and expression.type in (T.BIGINT, T.DATE):
@@ -58,6 +58,11 @@ def may_be_short(expression: Expression) -> bool:
     if expression.function == "cast" and expression.arguments[0].type is T.DATE:
         return True
     return all(may_be_short(argument) for argument in expression.arguments)
+
+
+def _may_be_null_for_all(argument: Expression) -> bool:
+    """True if Polars may find NULL for all rows."""
+    return is_null(argument) or (isinstance(argument, Call) and may_be_short(argument))
 
 
 def _repeated(columns: Sequence[pl.Series]) -> pl.Series:

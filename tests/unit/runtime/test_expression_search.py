@@ -285,6 +285,17 @@ def test_what_is_made_of_a_comparison_with_null_has_a_value_per_row() -> None:
         assert compared(Call("ge", (yes, unknown), T.BOOLEAN), rows(timestamp0=[1, 2])) == []
 
 
+@pytest.mark.parametrize("name", ["ge", "eq", "in"])
+def test_what_is_made_of_a_comparison_with_a_constant_that_comes_to_null_has_a_value_per_row(
+    name: str,
+) -> None:
+    null = Call("cast", (Literal(None, T.decimal(19, 4)),), T.decimal(12, 2))
+    chosen = Call("case", (Literal(True, T.BOOLEAN), null, Literal("0.00", T.decimal(12, 2))), null.type)
+    for constant in (null, chosen):
+        unknown = Call(name, (Column("x", "int1", T.INT), constant), T.BOOLEAN)
+        assert compared(Call("ge", (Literal(False, T.BOOLEAN), unknown), T.BOOLEAN), rows(int1=[1, 2])) == []
+
+
 @pytest.mark.parametrize("text", ["bigint0 BETWEEN bigint1 AND double0", "bigint0 IN (bigint1, double0)"])
 def test_a_double_makes_doubles_of_all_that_are_compared_at_once(text: str) -> None:
     frame = rows(bigint0=[2**53], bigint1=[2**53 + 1], double0=[1e300])
