@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from jobs.sources.connector import Asked, Away, Position, Raw, Servers, connector
+from jobs.sources.folder import listing
 from jobs.sources.folder.allowed import directories
 from jobs.sources.folder.files import FolderFiles, LineRange
 from jobs.sources.folder.lines import MOST_BYTES, LongRow, taken_rows
@@ -30,9 +32,18 @@ from optimizer.algebra.errors import InputError
 from optimizer.algebra.settings import BadSetting
 from optimizer.logical.source import read_settings
 from optimizer.physical.graph import GraphStream
+from tests.unit.sources.clock import Clock
 from tests.unit.sources.connector_kit import COLUMNS, Bench, ConnectorKit
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+CLOCK = Clock()
+"""By which folders are listed."""
+_WRITTEN = count(1)
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "time", CLOCK)
 
 
 @pytest.fixture
@@ -63,6 +74,9 @@ def write(path: Path, numbers: Sequence[int]) -> None:
         case _:
             lines = [json.dumps({"at": row["at"].isoformat(), "n": row["n"]}) for row in rows]
             unfinished.write_text("".join(f"{line}\n" for line in lines))
+    # By the system's clock, which ticks some hundred times a second, two could be of one moment.
+    changed_s = BEGIN.timestamp() + next(_WRITTEN)
+    os.utime(unfinished, (changed_s, changed_s))
     unfinished.rename(path)
 
 
@@ -130,7 +144,7 @@ class Reader:
     def settle(self) -> None:
         """Until what lies there is known to be complete."""
         for _ in range(2):
-            time.sleep(LISTED_EVERY_S * 1.05)
+            CLOCK.sleep(LISTED_EVERY_S * 1.05)
             self._offsets._listed("r", self.settings)
 
     def backlog(self) -> int:
@@ -156,7 +170,11 @@ def test_new_files_are_read_by_name_and_others_are_none(root: Path) -> None:
     assert reader.letters == []
 
 
-def test_a_file_that_grows_is_waited_for_and_others_with_it(root: Path) -> None:
+def test_a_file_that_grows_is_waited_for_and_others_with_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the clock on the wall."""
+    monkeypatch.setattr(listing, "time", time)
     reader = Reader(FolderFiles("landing/r", format="json"))
     write(root / "r" / "a", [1])
     write(root / "r" / "b", [3])

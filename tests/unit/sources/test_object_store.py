@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from jobs.sources.connector import Away
-from jobs.sources.folder import object_store
+from jobs.sources.folder import listing, object_store
 from jobs.sources.folder.allowed import directories, url_of
 from jobs.sources.folder.files import FolderFiles, LineRange
 from jobs.sources.folder.listing import LISTED_EVERY_S
@@ -22,9 +22,14 @@ from optimizer.algebra.errors import InputError
 from optimizer.algebra.settings import BadSetting
 from tests.cluster.object_store import BUCKET, CREDENTIALS, ObjectStore
 from tests.unit.sources.connector_kit import COLUMNS
-from tests.unit.sources.test_folder import Reader, table
+from tests.unit.sources.test_folder import CLOCK, Reader, table
 
 KEY, SECRET = CREDENTIALS["AWS_ACCESS_KEY_ID"], CREDENTIALS["AWS_SECRET_ACCESS_KEY"]
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "time", CLOCK)
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +183,7 @@ def test_a_store_that_is_away_is_waited_for_and_its_keys_are_in_no_message(
     reader = Reader(FolderFiles("lake/r", format="csv"))
     reader.settle()
     monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:1")
-    time.sleep(LISTED_EVERY_S * 1.05)
+    CLOCK.sleep(LISTED_EVERY_S * 1.05)
     with pytest.raises(Away) as told:
         reader.plan()
     assert SECRET not in str(told.value)
