@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -20,8 +19,12 @@ from redis.retry import Retry
 from backend.run import redis_server
 from jobs.protocol import stream_key
 from jobs.sources.connector import Away, Position, Servers, connector
-from jobs.sources.history.late import LateFiles
-from jobs.sources.history.offsets import HistoryOffsets
+from jobs.sources.folder import listing
+from jobs.sources.folder.listing import LISTED_EVERY_S
+from jobs.sources.history import late as late_files
+from jobs.sources.history import offsets as history_offsets
+from jobs.sources.history.late import LOOKED_EVERY_S, LateFiles
+from jobs.sources.history.offsets import OVER_AFTER_S, HistoryOffsets
 from jobs.sources.history.settings import FolderHistory
 from jobs.sources.kafka.topic import KafkaTopic
 from jobs.sources.live import LivePlanner, maker_of
@@ -33,7 +36,7 @@ from optimizer.algebra.settings import BadSetting
 from optimizer.logical.source import SourceSettings, read_settings, source_of
 from optimizer.physical.graph import GraphStream, PhysicalGraph
 from tests.unit.sources.connector_kit import COLUMNS, Bench, ConnectorKit
-from tests.unit.sources.test_folder import BEGIN, root, write
+from tests.unit.sources.test_folder import BEGIN, CLOCK, root, write
 
 PATIENCE_S = 30.0
 
@@ -101,14 +104,10 @@ class _History(Bench):
         return planner
 
 
-LISTED_S, OVER_S = 0.25, 0.5
-"""A quarter of what the product waits: the tests wait for it some fifty times."""
-
-
 @pytest.fixture(autouse=True)
-def _sooner(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.sources.folder.listing.LISTED_EVERY_S", LISTED_S)
-    monkeypatch.setattr("jobs.sources.history.offsets.OVER_AFTER_S", OVER_S)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (listing, late_files, history_offsets):
+        monkeypatch.setattr(module, "time", CLOCK)
 
 
 class TestHistory(ConnectorKit):
@@ -159,22 +158,22 @@ class Reader:
 
     def until(self, reached: Callable[[Position], bool]) -> None:
         """Plan batches until their position is so far."""
-        give_up_at = time.monotonic() + PATIENCE_S
+        give_up_at = CLOCK.monotonic() + PATIENCE_S
         while not reached(self.position):
-            assert time.monotonic() < give_up_at, self.position
+            assert CLOCK.monotonic() < give_up_at, self.position
             if not self.plan():
-                time.sleep(LISTED_S / 20)
+                CLOCK.sleep(LISTED_EVERY_S / 20)
 
-    def all(self, seconds: float = OVER_S + 2 * LISTED_S) -> list[int]:
+    def all(self, seconds: float = OVER_AFTER_S + 2 * LISTED_EVERY_S) -> list[int]:
         """What batches bring until for so long none did, longer than it takes to go live."""
         found: list[int] = []
-        quiet_since = time.monotonic()
-        while time.monotonic() < quiet_since + seconds:
+        quiet_since = CLOCK.monotonic()
+        while CLOCK.monotonic() < quiet_since + seconds:
             if self.plan():
                 found += self.read()
-                quiet_since = time.monotonic()
+                quiet_since = CLOCK.monotonic()
             else:
-                time.sleep(LISTED_S / 10)
+                CLOCK.sleep(LISTED_EVERY_S / 10)
         return found
 
 
@@ -229,7 +228,7 @@ def test_a_folder_is_not_read_to_its_end_while_it_changes(root: Path, reader: Re
     for n, name in enumerate("bcd", 2):
         reader.until(lambda position, n=n: position.get("files") == [n - 1, n - 1])  # type: ignore[misc]
         # Looks have begun to find nothing.
-        time.sleep(LISTED_S)
+        CLOCK.sleep(LISTED_EVERY_S)
         assert not reader.plan()
         assert not reader.position["is_live"]
         write(root / "r" / f"{name}.csv", [n])
@@ -337,8 +336,15 @@ def test_looks_for_late_files_are_a_minute_apart(root: Path) -> None:
     late = LateFiles("landing/r", "*")
     assert late.beside("") == ("", ())
     write(root / "r" / "a.csv", [1])
-    time.sleep(LISTED_S * 2.1)
+    # Each could be the look that finds it, or the next one, which finds it complete.
+    for _ in range(int(LOOKED_EVERY_S / LISTED_EVERY_S) - 1):
+        CLOCK.sleep(LISTED_EVERY_S)
+        assert late.beside("") == ("", ())
+    CLOCK.sleep(LOOKED_EVERY_S)
     assert late.beside("") == ("", ())
+    CLOCK.sleep(LOOKED_EVERY_S)
+    _, told = late.beside("")
+    assert [name for name, _ in told] == ["a.csv"]
 
 
 def test_an_emptied_redis_is_told_as_for_any_stream(root: Path, client: redis.Redis, reader: Reader) -> None:
