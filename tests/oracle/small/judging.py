@@ -41,24 +41,28 @@ class Reference:
             )
 
     def has_results(self, query: SmallQuery) -> bool:
-        """False also for what DuckDB refuses."""
+        """False also for what DuckDB refuses, or fails at."""
         try:
-            return bool(_connection().execute(f"{query.reference()} LIMIT 1").fetchall())
-        except duckdb.Error:
+            return self._ask(query.name, f"{query.reference()} LIMIT 1").num_rows > 0
+        except (NoAnswer, duckdb.Error):
             return False
 
     def answer(self, query: SmallQuery) -> pl.DataFrame:
         """What DuckDB gives. Raises `NoAnswer` where it fails itself."""
         text = query.reference()
         if text not in self._answers:
-            try:
-                found = _connection().sql(text).to_arrow_table()
-            except duckdb.InternalException as error:
-                # What a database is good for after that nobody says.
-                _connection.cache_clear()
-                raise NoAnswer(f"{query.name}: {str(error).partition(chr(10))[0]}") from error
-            self._answers[text] = pl.DataFrame(pl.from_arrow(found))
+            self._answers[text] = pl.DataFrame(pl.from_arrow(self._ask(query.name, text)))
         return self._answers[text]
+
+    def _ask(self, name: str, text: str) -> pa.Table:
+        try:
+            return _connection().sql(text).to_arrow_table()
+        except (duckdb.InternalException, duckdb.FatalException) as error:
+            # This database answers nothing any more; another one is given the tuples.
+            _connection.cache_clear()
+            accepted, self._accepted = self._accepted or {}, None
+            self.load(accepted)
+            raise NoAnswer(f"{name}: {str(error).partition(chr(10))[0]}") from error
 
 
 class NoAnswer(Exception):
