@@ -13,15 +13,18 @@ from types import TracebackType
 
 import pyarrow.fs as pafs
 
+from jobs.sources.folder.object_store import ACCESS_KEY, ENDPOINT, REGION, SECRET_KEY
+
 BUCKET = "millrace"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "tester", "AWS_SECRET_ACCESS_KEY": "not a secret"}
+_REGION = "us-east-1"
 _PATIENCE_S = 120.0
 
 
 class ObjectStore:
     """moto's server in a process of its own, with one bucket, from entering the context to leaving it.
 
-    Whoever opens a URL must have `CREDENTIALS` in its environment.
+    Whoever opens a URL must have `CREDENTIALS` in its environment, and who reads folders `settings`.
     """
 
     def __init__(self, log: Path) -> None:
@@ -37,8 +40,31 @@ class ObjectStore:
         return f"127.0.0.1:{self._port}"
 
     def url(self, folder: str) -> str:
-        options = f"scheme=http&endpoint_override={self.address}&region=us-east-1"
+        options = f"scheme=http&endpoint_override={self.address}&region={_REGION}"
         return f"s3://{BUCKET}/{folder}?{options}"
+
+    @property
+    def filesystem(self) -> pafs.S3FileSystem:
+        """For whoever brings files, whatever the environment says."""
+        key, secret = CREDENTIALS.values()
+        return pafs.S3FileSystem(
+            access_key=key,
+            secret_key=secret,
+            region=_REGION,
+            scheme="http",
+            endpoint_override=self.address,
+        )
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the environment of those who read folders in it has."""
+        key, secret = CREDENTIALS.values()
+        return {
+            ENDPOINT: f"http://{self.address}",
+            ACCESS_KEY: key,
+            SECRET_KEY: secret,
+            REGION: _REGION,
+        }
 
     def names(self, folder: str) -> list[str]:
         """The objects under a folder, sorted, relative to it."""

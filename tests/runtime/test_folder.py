@@ -53,16 +53,18 @@ class FolderLive(Live):
         return first
 
     def _write(self, stream: str, rows: pl.DataFrame) -> None:
-        """Under a name that is no input yet, as whoever brings files should."""
         self._files += 1
-        folder, name = self.landing / stream, f"{self._files:04}.{'parquet' if stream == 'r' else 'csv'}"
+        name = f"{self._files:04}.{'parquet' if stream == 'r' else 'csv'}"
+        written = self._folder / name
         if stream == "r":
-            rows.write_parquet(folder / f".{name}", row_group_size=50)
+            rows.write_parquet(written, row_group_size=50)
         else:
-            rows.write_csv(
-                folder / f".{name}", datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ", quote_style="always"
-            )
-        (folder / f".{name}").rename(folder / name)
+            rows.write_csv(written, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ", quote_style="always")
+        self.bring(stream, name, written)
+
+    def bring(self, stream: str, name: str, content: Path) -> None:
+        """Under a name that is no input yet, as whoever brings files should."""
+        content.rename(self.landing / stream / name)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
@@ -17,7 +16,7 @@ from jobs.sources.folder.allowed import directories, url_of
 from jobs.sources.folder.files import FolderFiles, LineRange
 from jobs.sources.folder.listing import LISTED_EVERY_S
 from jobs.sources.folder.looking import look_into
-from jobs.sources.folder.object_store import ACCESS_KEY, ENDPOINT, REGION, SECRET_KEY, account
+from jobs.sources.folder.object_store import ACCESS_KEY, ENDPOINT, SECRET_KEY, account
 from optimizer.algebra.errors import InputError
 from optimizer.algebra.settings import BadSetting
 from tests.cluster.object_store import BUCKET, CREDENTIALS, ObjectStore
@@ -43,13 +42,7 @@ class Lake:
 
     def __init__(self, server: ObjectStore, prefix: str) -> None:
         self.root = f"{BUCKET}/{prefix}"
-        self.filesystem = pafs.S3FileSystem(
-            access_key=KEY,
-            secret_key=SECRET,
-            region="us-east-1",
-            scheme="http",
-            endpoint_override=server.address,
-        )
+        self.filesystem = server.filesystem
 
     def write(self, name: str, numbers: Sequence[int]) -> None:
         with self.filesystem.open_output_stream(f"{self.root}/r/{name}") as target:
@@ -72,12 +65,7 @@ class Lake:
 def lake(server: ObjectStore, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Lake:
     made = Lake(server, str(abs(hash(request.node.name))))
     monkeypatch.setenv("MILLRACE_FILES_DIRECTORIES", f"landing=/srv/landing, lake=s3://{made.root}/")
-    for name, value in (
-        (ENDPOINT, f"http://{server.address}"),
-        (ACCESS_KEY, KEY),
-        (SECRET_KEY, SECRET),
-        (REGION, "us-east-1"),
-    ):
+    for name, value in server.settings.items():
         monkeypatch.setenv(name, value)
     return made
 
