@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import ipaddress
 import itertools
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from jobs.sources.registry import deployment
 from tests.docker import compose
 from tests.docker.compose import FOLDER, ROOT, Service
 
@@ -172,6 +174,13 @@ def test_what_has_no_default_must_be_given() -> None:
     given = {name: value or "given" for name, value in empty.items()}
     url = compose.expanded(DOCUMENT.x_millrace["DATABASE_URL"], given)
     assert url == "postgresql://millrace:given@postgres:5432/millrace"
+
+
+@pytest.mark.parametrize("name", ["web", "worker", "spark-worker"])
+def test_who_asks_the_schema_registry_is_told_all_of_it(name: str) -> None:
+    read = set(re.findall(r'"(MILLRACE_SCHEMA_REGISTRY_\w+)"', inspect.getsource(deployment)))
+    assert len(read) >= 4
+    assert read <= set(DOCUMENT.services[name].environment)
 
 
 def test_every_setting_is_one_that_the_product_reads() -> None:

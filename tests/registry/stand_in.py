@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -16,10 +17,14 @@ from urllib.parse import unquote, urlsplit
 
 
 class StandIn:
-    """Registries answer under `url` between `start` and `stop`; the port stays the same."""
+    """Registries answer under `url` between `start` and `stop`; the port stays the same.
 
-    def __init__(self, login: tuple[str, str] | None = None) -> None:
+    Arguments: who may ask, None for all; a server's side of TLS, None for plain HTTP.
+    """
+
+    def __init__(self, login: tuple[str, str] | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.login = login
+        self._tls = tls
         self.asked: list[str] = []
         """The path of each request, in their order."""
         self.broken = False
@@ -31,11 +36,16 @@ class StandIn:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"{'http' if self._tls is None else 'https'}://127.0.0.1:{self._port}"
 
     def start(self) -> StandIn:
         self._server = ThreadingHTTPServer(("127.0.0.1", self._port), _handler(self))
         self._port = self._server.server_address[1]
+        if self._tls is not None:
+            # Shaken hands by the thread that answers: who does not trust us ends its own connection only.
+            self._server.socket = self._tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         return self
 

@@ -16,13 +16,15 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from jobs.sources.connector import Away
-from jobs.sources.registry.deployment import Registry, required
+from jobs.sources.registry.deployment import CA, Registry, required
+from optimizer.algebra.errors import InputError, Place
 
 _TIMEOUT_S = 10.0
 """For an answer; without one the registry counts as away."""
 _TRIES = 3
 """Behind the first, before it does."""
 _FIRST_WAIT_MS = 200
+_AUTHORITY = "a PEM file with the authorities that the registry is trusted by"
 _NO_SUBJECT, _NO_VERSION, _NO_SCHEMA = 40401, 40402, 40403
 """What registries answer for what they do not have."""
 
@@ -60,6 +62,8 @@ class Schemas:
     Args:
         registry: where to ask.
         tries: how often to ask again before the registry counts as away.
+
+    Raises `InputError` for a file of authorities that cannot be read.
     """
 
     def __init__(self, registry: Registry, tries: int = _TRIES) -> None:
@@ -73,7 +77,12 @@ class Schemas:
             settings["basic.auth.user.info"] = ":".join(registry.login)
         if registry.authority is not None:
             settings["ssl.ca.location"] = registry.authority
-        self._client = SchemaRegistryClient(settings)
+        try:
+            self._client = SchemaRegistryClient(settings)
+        except OSError as error:
+            # Of the file alone: nothing has been asked yet.
+            found = f"{registry.authority}: {error.strerror or error}"
+            raise InputError("bad-registry", Place("environment", path=CA), found, _AUTHORITY) from error
         self._numbered: dict[int, Schema] = {}
         self._versions: dict[tuple[str, int], Schema] = {}
 

@@ -14,7 +14,7 @@ from optimizer.algebra.errors import InputError, Place
 URL = "MILLRACE_SCHEMA_REGISTRY_URL"
 _USERNAME = "MILLRACE_SCHEMA_REGISTRY_USERNAME"
 _PASSWORD = "MILLRACE_SCHEMA_REGISTRY_PASSWORD"
-_CA = "MILLRACE_SCHEMA_REGISTRY_CA"
+CA = "MILLRACE_SCHEMA_REGISTRY_CA"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def configured(environment: Mapping[str, str] = os.environ) -> Registry | None:
             raise _refused("a login in the address", f"one in {_USERNAME} and {_PASSWORD}")
     name = environment.get(_USERNAME, "")
     login = (name, environment.get(_PASSWORD, "")) if name else None
-    return Registry(",".join(urls), login, environment.get(_CA) or None)
+    return Registry(",".join(urls), login, environment.get(CA) or None)
 
 
 def required(what: str) -> Registry:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+import trustme
 
 from jobs.sources.connector import Away
 from jobs.sources.registry.client import NotThere, Reference, Schemas
@@ -59,6 +64,66 @@ def test_a_login_is_sent_and_a_wrong_one_is_told_without_it(registry: StandIn) -
         Schemas(Registry(registry.url, ("millrace", "guessed"))).numbered(1)
     assert "answers 401" in str(refused.value)
     assert "guessed" not in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def behind_tls(authority: trustme.CA) -> Iterator[StandIn]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    server = StandIn(("millrace", "secret"), context).start()
+    yield server
+    server.stop()
+
+
+def _registry(server: StandIn, authority: Path | None) -> Registry:
+    given = {
+        URL: server.url,
+        "MILLRACE_SCHEMA_REGISTRY_USERNAME": "millrace",
+        "MILLRACE_SCHEMA_REGISTRY_PASSWORD": "secret",
+    }
+    if authority is not None:
+        given["MILLRACE_SCHEMA_REGISTRY_CA"] = str(authority)
+    found = configured(given)
+    assert found is not None
+    return found
+
+
+def test_a_registry_behind_tls_is_trusted_by_the_deployments_authority(
+    behind_tls: StandIn, authority: trustme.CA, tmp_path: Path
+) -> None:
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    behind_tls.register("a-value", LONG)
+    assert Schemas(_registry(behind_tls, tmp_path / "ca.pem")).numbered(1).kind == "AVRO"
+
+
+def test_a_registry_that_another_authority_speaks_for_is_away_in_one_line(
+    behind_tls: StandIn, tmp_path: Path
+) -> None:
+    trustme.CA().cert_pem.write_to_path(tmp_path / "other.pem")
+    behind_tls.register("a-value", LONG)
+    for trusted in (tmp_path / "other.pem", None):
+        with pytest.raises(Away) as told:
+            Schemas(_registry(behind_tls, trusted), tries=0).numbered(1)
+        assert "certificate verify failed" in str(told.value)
+        assert len(str(told.value).splitlines()) == 1
+        assert "secret" not in str(told.value)
+    assert behind_tls.asked == [], "no login goes to a registry that is not trusted"
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_a_file_that_has_no_authority_is_named(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "ca.pem"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(InputError) as told:
+        Schemas(Registry("https://127.0.0.1:1", None, str(file)))
+    assert str(told.value).startswith(f"environment: MILLRACE_SCHEMA_REGISTRY_CA: found {file}: ")
+    assert len(str(told.value).splitlines()) == 1
 
 
 def test_the_deployments_registry() -> None:
