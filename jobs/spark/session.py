@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 
 from jobs.sources.folder.allowed import DIRECTORIES
@@ -25,6 +26,7 @@ from jobs.spark.code_shipping import package_code
 from jobs.spark.silence import silence_accumulators, silence_py4j
 from optimizer.udf.reader import SETTING as FUNCTIONS
 
+_WORKER_PYTHON = Path(__file__).resolve().with_name("worker_python")
 PACKAGE_ROOT = Path(__file__).resolve().parent.parent
 """The directory that holds the packages `jobs` and `optimizer`; workers on this host import them there."""
 
@@ -68,10 +70,11 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
     threads = max(1, processors() // max(1, tasks)) if is_local(master) else 1
     environment = {
         # Executors of a cluster start the same program: the same path must exist there.
-        "PYSPARK_PYTHON": sys.executable
+        "PYSPARK_PYTHON": str(_WORKER_PYTHON)
         if is_local(master)
         else os.environ.get("PYSPARK_PYTHON", sys.executable),
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        # With it Java would only look for sources among all packages, for seconds; ours is registered.
+        "PYSPARK_DRIVER_PYTHON": "none",
         # A stage already runs one worker per core: threads inside each would only compete.
         "POLARS_MAX_THREADS": str(threads),
         "OMP_NUM_THREADS": str(threads),
@@ -87,6 +90,9 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         "RUST_BACKTRACE": "0",
     }
     os.environ.update(environment)
+    os.environ["MILLRACE_PYTHON"] = sys.executable
+    # Otherwise a script starts Python to find it.
+    os.environ.setdefault("SPARK_HOME", _find_spark_home())
     log4j = scratch / "log4j2.properties"
     scratch.mkdir(parents=True, exist_ok=True)
     log4j.write_text(_LOG4J)
@@ -179,9 +185,9 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
 def end_answered() -> None:
     """End the processes that Spark asked about the source once a first batch began.
 
-    For each kind of question (which sources there are, what this one is, how to read it) Spark keeps a
-    process of 35 MB for good, and one that it forked, as large, for a minute. Nothing is left to be asked
-    then: a query asks while it starts.
+    For each kind of question (what this source is, how to read it) Spark keeps a process of 35 MB for
+    good, and one that it forked, as large, for a minute. Nothing is left to be asked then: a query asks
+    while it starts.
     """
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):  # It has ended meanwhile.

@@ -54,3 +54,24 @@ def test_planning_batches_over_files_loads_neither_pandas_nor_the_engine(tmp_pat
     assert isinstance(loaded, list)
     assert "pyarrow.parquet" in loaded
     assert not {"pandas", "polars", *OF_THE_OPTIMIZER} & set(loaded)
+
+
+def test_workers_import_the_installed_pyspark(tmp_path: Path) -> None:
+    """Spark's packed copy has no compiled files: each worker would compile for itself what it imports."""
+    found = told(
+        "import pyspark\n"
+        "from pathlib import Path\n"
+        "from jobs.spark.session import create_session\n"
+        f"spark = create_session('local[1]', 'workers', 1, Path({str(tmp_path)!r}))\n"
+        "def loaded(task, rows):\n"
+        "    import pyspark\n"
+        "    import sys\n"
+        "    return [pyspark.__file__, sys.executable, sys.path]\n"
+        "worker = spark.sparkContext.parallelize([0], 1).mapPartitionsWithIndex(loaded).collect()\n"
+        "found = {'worker': worker, 'driver': pyspark.__file__}"
+    )
+    worker = found["worker"]
+    assert isinstance(worker, list)
+    file, executable, path = worker
+    assert (file, executable) == (found["driver"], sys.executable)
+    assert not [entry for entry in path if entry.endswith((".zip", ".jar")) and "pyspark" in entry]
