@@ -13,10 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from jobs.cli.ending.last_words import tell
-from jobs.cli.ending.told_by_spark import refusal
 from jobs.cli.options import MEMORY, STATE, Parser, add_test_options, count, duration_us, tasks, weight
-from jobs.cli.replay_options import add_replay_options
 from jobs.sinks.configured import add_sink_options
 from optimizer.algebra.errors import Infeasible, InputError
 from optimizer.algebra.settings import size
@@ -25,7 +22,7 @@ from optimizer.algebra.settings import size
 def main(arguments: Sequence[str]) -> int:
     """Run one command; returns the exit code."""
     try:
-        given = _parser().parse_args(arguments)
+        given = _parser(arguments[0] if arguments else "").parse_args(arguments)
         if given.command == "calibrate":
             from jobs.cli.calibrate import run_calibration
 
@@ -43,9 +40,9 @@ def main(arguments: Sequence[str]) -> int:
 
             replay(given)
         else:
-            from jobs.cli.run import run
+            from jobs.cli.launch import launch
 
-            return run(given)
+            return launch(given)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
@@ -58,6 +55,9 @@ def main(arguments: Sequence[str]) -> int:
     except Exception as error:
         if given.command in ("archive", "calibrate", "test"):
             raise
+        from jobs.cli.ending.last_words import tell
+        from jobs.cli.ending.told_by_spark import refusal
+
         if (refused := refusal(error)) is not None:
             print(refused, file=sys.stderr)
             return 2
@@ -67,11 +67,18 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
+def _parser(command: str) -> Parser:
+    """The parser of all commands.
+
+    The options of a replay need the planner, so they are there only if that is the command.
+    """
     parser = Parser(prog="python -m jobs", description="Answer planned stream-join queries on Spark.")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     replaying = commands.add_parser("replay", help="answer a workload's queries over files")
-    add_replay_options(replaying)
+    if command == "replay":
+        from jobs.cli.replay_options import add_replay_options
+
+        add_replay_options(replaying)
     calibrating = commands.add_parser(
         "calibrate", help="measure what this machine takes for the parts of a batch, under a minute"
     )

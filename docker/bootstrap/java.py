@@ -15,7 +15,7 @@ from packages import PYTHON, SLOW_NETWORK, VENV
 
 _LEAST = 17
 _OWN = VENV / "java"
-_STARTED_BY = (ROOT / "jobs" / "spark" / "session.py", ROOT / "jobs" / "spark" / "class_archive.py")
+_STARTED_BY = [ROOT / "jobs" / "spark" / f"{name}.py" for name in ("session", "java", "class_archive")]
 
 
 def find() -> Path | None:

@@ -25,12 +25,11 @@ from urllib.parse import quote
 import redis
 
 from jobs.cli.ending.last_words import one_line, tell
-from jobs.cli.process import become_leader, write_job_file
+from jobs.cli.process import write_job_file
 from jobs.control_plane.channel import Incoming, Outgoing, connect
 from jobs.control_plane.epoch_reporter import EpochLog
 from jobs.control_plane.events import batch_completed
 from jobs.control_plane.latency_window import LatencyWindow
-from jobs.control_plane.run_log import begin_log
 from jobs.control_plane.tables import table_changes, tables_of
 from jobs.driver.batch_totals import waits
 from jobs.driver.coordinator import Committed, Excess, Outage, Stopping, Trouble
@@ -85,8 +84,6 @@ def run(given: argparse.Namespace) -> int:
 
     Raises `InputError` for options that cannot be used.
     """
-    become_leader()
-    begin_log()
     try:
         redis.Redis.from_url(given.redis)
     except ValueError as error:

@@ -24,9 +24,10 @@ from jobs.recovery.spark_log import mend
 from jobs.sources.spark_source import FORMAT, MillraceSource, read_planned
 from jobs.spark.executors.barrier_executor import BarrierExecutor
 from jobs.spark.executors.shuffle_executor import ShuffleExecutor
+from jobs.spark.java import is_local
 from jobs.spark.locality import Placement
 from jobs.spark.oom_guard import Losses
-from jobs.spark.session import end_answered, is_local, local_slots
+from jobs.spark.session import end_answered, local_slots
 from jobs.spark.warm_up import WarmUp
 from jobs.storage.memory_budget import share
 from jobs.worker.exchange import remove_orphans

@@ -22,20 +22,20 @@ import shutil
 import threading
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import TypeAdapter, ValidationError, model_validator
+from pydantic import TypeAdapter, ValidationError
 
 from jobs.plan.index import index_of
+from jobs.recovery.active import ACTIVE, Active
 from jobs.recovery.lock import hold
 from jobs.recovery.manifest import CHECKPOINT_VERSION, CommitLog, write_durably
 from jobs.storage.disk import delete_if_there, disk, make_folder_durable
 from jobs.storage.partition import state_root
 from jobs.storage.remote import Shelf, below, claim
 from optimizer.algebra.errors import InputError, Place
-from optimizer.logical.source import Source
 from optimizer.physical.graph import PhysicalGraph
 
 
@@ -71,29 +71,6 @@ class Change:
     batch begins, so a replay that is killed and continued changes plans at the same places."""
 
 
-@dataclass(frozen=True, slots=True)
-class Active:
-    """What the source's planner has to know of the newest change."""
-
-    change: int
-    streams: tuple[str, ...]
-    sources: dict[str, Source] = field(default_factory=dict)
-    """By stream; the others are written to Redis."""
-    settling: int = 0
-    """How many batches without tuples it takes until all that the watermark lets go is answered: what waits
-    falls due in one, what is derived of it comes in with the next and falls due in the one behind."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_topics(cls, document: dict[str, Any]) -> dict[str, Any]:
-        """Until sources were connectors' they were topics."""
-        topics = document.get("topics", {})
-        if document.get("holds"):
-            document = {"settling": 1, **document}
-        return {"sources": {stream: {"kafka": topic} for stream, topic in topics.items()}, **document}
-
-
-ACTIVE: TypeAdapter[Active] = TypeAdapter(Active)
 _CACHED_GRAPHS = 4
 """Plans that stay parsed."""
 _IDENTITY: TypeAdapter[Identity] = TypeAdapter(Identity)

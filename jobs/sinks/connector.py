@@ -11,11 +11,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 from urllib.parse import unquote
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +139,10 @@ def said(given: argparse.Namespace, option: str) -> str | None:
 
 def read_results(files: Iterable[Path]) -> pa.Table:
     """The results in files of one query."""
+    # The command line imports this module before it starts Java.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     return pa.concat_tables([pq.read_table(file, partitioning=None) for file in files])
 
 

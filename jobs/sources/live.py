@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from jobs.recovery.checkpoint import ACTIVE
+from jobs.recovery.active import ACTIVE
 from jobs.sources.connector import (
     Away,
     Descriptor,

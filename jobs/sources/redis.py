@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,12 +31,15 @@ from jobs.sources.connector import (
     Servers,
 )
 from jobs.sources.formats.arrow_types import readable_as
-from jobs.sources.formats.columns import Typed, type_columns
-from jobs.sources.formats.decode import parse_json
-from jobs.sources.formats.text import as_bytes
 from jobs.sources.read import letters, only_letter
 from jobs.sources.start import Edge, EntryStart, Moment, Start
 from optimizer.physical.graph import GraphStream
+
+if TYPE_CHECKING:
+    from jobs.sources.formats.columns import Typed
+
+# What decodes is imported where it is used: the process that plans batches only needs positions, and starts
+# sooner and smaller without it.
 
 _PATIENCE_S = 300.0
 """For a server that is away while a batch reads; then the batch fails and is repeated."""
@@ -308,6 +311,8 @@ def read_entries(
     entries: Sequence[tuple[bytes, dict[bytes, bytes]]], descriptor: EntryRange, stream: GraphStream
 ) -> Raw:
     """Whole tuples, whatever the plan needs, as dead letters keep what was decoded."""
+    from jobs.sources.formats.decode import parse_json
+
     texts: list[bytes] = []
     text_ms: list[int] = []
     tables: list[pa.Table] = []
@@ -364,6 +369,9 @@ def _patiently(url: str, descriptor: EntryRange) -> list[tuple[bytes, dict[bytes
 
 
 def _from_arrow(body: bytes, stream: GraphStream, place: str) -> Typed:
+    from jobs.sources.formats.columns import type_columns
+    from jobs.sources.formats.text import as_bytes
+
     with pa.ipc.open_stream(body) as reader:
         stored = reader.read_all()
     names = stored.column_names

@@ -10,25 +10,18 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
-from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 
 from jobs.sources.folder.allowed import DIRECTORIES
-from jobs.spark.class_archive import java_options
 from jobs.spark.code_shipping import package_code
+from jobs.spark.java import PACKAGE_ROOT, environment, is_local, java_settings, start_java
 from jobs.spark.silence import silence_accumulators, silence_py4j
 from optimizer.udf.reader import SETTING as FUNCTIONS
-
-_WORKER_PYTHON = Path(__file__).resolve().with_name("worker_python")
-PACKAGE_ROOT = Path(__file__).resolve().parent.parent
-"""The directory that holds the packages `jobs` and `optimizer`; workers on this host import them there."""
 
 
 def processors() -> int:
@@ -38,15 +31,6 @@ def processors() -> int:
     True
     """
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def is_local(master: str) -> bool:
-    """True if driver and executors share one host, with its files and shared memory.
-
-    >>> is_local("local[4]"), is_local("spark://host:7077")
-    (True, False)
-    """
-    return master == "local" or master.startswith("local[")
 
 
 def local_slots(master: str) -> int:
@@ -67,48 +51,16 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
 
     Only one session lives per process: Spark's own rule.
     """
-    threads = max(1, processors() // max(1, tasks)) if is_local(master) else 1
-    environment = {
-        # Executors of a cluster start the same program: the same path must exist there.
-        "PYSPARK_PYTHON": str(_WORKER_PYTHON)
-        if is_local(master)
-        else os.environ.get("PYSPARK_PYTHON", sys.executable),
-        # With it Java would only look for sources among all packages, for seconds; ours is registered.
-        "PYSPARK_DRIVER_PYTHON": "none",
-        # A stage already runs one worker per core: threads inside each would only compete.
-        "POLARS_MAX_THREADS": str(threads),
-        "OMP_NUM_THREADS": str(threads),
-        # By default each of Java's many threads may keep freed memory of C libraries to itself.
-        "MALLOC_ARENA_MAX": "2",
-        "PYTHONPATH": os.pathsep.join(
-            dict.fromkeys(
-                [str(PACKAGE_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-            )
-        ),
-        "TZ": "UTC",
-        # Where Polars panics, its traces would fill Spark's log; what is raised says enough.
-        "RUST_BACKTRACE": "0",
-    }
-    os.environ.update(environment)
-    os.environ["MILLRACE_PYTHON"] = sys.executable
-    # Otherwise a script starts Python to find it.
-    os.environ.setdefault("SPARK_HOME", _find_spark_home())
-    log4j = scratch / "log4j2.properties"
+    # A stage already runs one worker per core: threads inside each would only compete.
+    threads = str(max(1, processors() // max(1, tasks)) if is_local(master) else 1)
+    for_workers = {"POLARS_MAX_THREADS": threads, "OMP_NUM_THREADS": threads}
+    os.environ.update(for_workers)
     scratch.mkdir(parents=True, exist_ok=True)
-    log4j.write_text(_LOG4J)
-    quiet = f"-Dlog4j2.configurationFile=file:{log4j} -Dlog4j.configurationFile=file:{log4j}"
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
-        "spark.driver.memory": "768m",
-        # A short-lived process with small heaps: C1 warms up sooner, the serial collector is enough. A
-        # young generation is filled before it is collected, so a large one is only memory; the old one
-        # starts small and is let shrink, because most of what it gets is from setting up.
-        "spark.driver.extraJavaOptions": (
-            "-XX:+UseSerialGC -Xms64m -Xmn32m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=25 "
-            f"-XX:TieredStopAtLevel=1 -Duser.timezone=UTC {quiet} {java_options()}"
-        ),
+        **java_settings(scratch),
         "spark.default.parallelism": str(tasks),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(tasks),
@@ -146,13 +98,9 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         settings["spark.driver.bindAddress"] = "127.0.0.1"
         settings["spark.local.dir"] = str(_spill_directory())
     else:
-        settings |= {
-            f"spark.executorEnv.{key}": value for key, value in environment.items() if key != "PYTHONPATH"
-        }
-        for key in (FUNCTIONS, DIRECTORIES):
-            if key in os.environ:
-                # The same paths must exist there, as for the program.
-                settings[f"spark.executorEnv.{key}"] = os.environ[key]
+        for_workers |= {key: value for key, value in environment(master).items() if key != "PYTHONPATH"}
+        # The same paths must exist there, as for the program.
+        for_workers |= {key: os.environ[key] for key in (FUNCTIONS, DIRECTORIES) if key in os.environ}
         # As for the driver: executors only move messages between Python, files and the network. Compiling
         # with C2 was two fifths of their work in linear3's first batches, and each compiles for itself.
         settings["spark.executor.defaultJavaOptions"] = _EXECUTOR_JAVA
@@ -164,13 +112,14 @@ def create_session(master: str, name: str, tasks: int, scratch: Path) -> SparkSe
         # A lost executor's messages are made again rather than asked for during 15 s.
         settings["spark.shuffle.io.maxRetries"] = "2"
         settings["spark.shuffle.io.retryWait"] = "500ms"
+    settings |= {f"spark.executorEnv.{key}": value for key, value in for_workers.items()}
     # What was asked for on the way in (spark-submit, SPARK_CONF_DIR) wins over nothing but defaults.
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
     silence_py4j()
-    with _output_to(scratch / "spark.log"):
-        session = builder.getOrCreate()
+    start_java(master, settings, scratch)
+    session = builder.getOrCreate()
     silence_accumulators(session)
     session.sparkContext.setLogLevel("ERROR")
     if is_local(master):
@@ -206,39 +155,6 @@ def _spill_directory() -> Path:
     return folder
 
 
-@contextmanager
-def _output_to(log: Path) -> Iterator[None]:
-    """Send the output of a Java process that starts inside the block to `log`.
-
-    Its Python workers' goes there too: they say little of use to people, and what matters reaches the driver
-    as an exception.
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    saved = os.dup(1), os.dup(2)
-    with log.open("wb") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
-    try:
-        yield
-    finally:
-        for number, original in enumerate(saved, start=1):
-            os.dup2(original, number)
-            os.close(original)
-
-
 _EXECUTOR_JAVA = "-XX:TieredStopAtLevel=1 -Duser.timezone=UTC"
 """What an operator sets as `spark.executor.extraJavaOptions` comes behind it and wins. Without a collector,
 because Java does not start with two."""
-_LOG4J = """\
-rootLogger.level = error
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
-# Python workers that are asked to stop, and tasks that are tried again, are reported by the topology.
-logger.task.name = org.apache.spark.scheduler.TaskSetManager
-logger.task.level = error
-"""

@@ -31,6 +31,7 @@ from tests.bench.pages import benchmark as pages
 from tests.bench.psp import benchmark as psp
 from tests.bench.queries import benchmark as queries
 from tests.bench.regret import benchmark as regret
+from tests.bench.start import benchmark as start
 from tests.bench.tpch import benchmark as tpch
 from tests.bench.tpch_peers import benchmark as tpch_peers
 from tests.bench.trees import benchmark as trees
@@ -115,6 +116,13 @@ def _live(folder: Path, scale: float, repeat: int, command: str) -> None:
         live.run(folder, Path(scratch), scale, command)
 
 
+def _start(folder: Path, scale: float, repeat: int, command: str) -> None:
+    """Writes its JSON and Markdown section into the folder itself; there is nothing to scale."""
+    del scale
+    with tempfile.TemporaryDirectory() as scratch:
+        start.run(folder, Path(scratch), repeat, command)
+
+
 def _pages(folder: Path, scale: float, repeat: int, command: str) -> None:
     """Writes its JSON and Markdown section into the folder itself; runs once."""
     del repeat
@@ -167,6 +175,7 @@ BENCHMARKS: dict[str, Callable[[Path, float, int, str], None]] = {
     "adaptive": _adaptive,
     "matrix": _matrix,
     "live": _live,
+    "start": _start,
     "pages": _pages,
     "ajoin-sharing": _ajoin_sharing,
     "ajoin-adhoc": _ajoin_adhoc,

@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from threading import get_ident
+from typing import TYPE_CHECKING
 
-import duckdb
 import polars as pl
 import pyarrow as pa
 
@@ -20,6 +20,9 @@ from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT, PAST_FOREVER
 from optimizer.algebra.expression import Call
 from optimizer.algebra.render import over_columns
 from optimizer.algebra.types import ColumnType
+
+if TYPE_CHECKING:
+    import duckdb
 
 Kernel = Callable[[pl.Series], pl.Series]
 
@@ -60,6 +63,9 @@ def answers(sql: str, result: ColumnType, columns: Sequence[pl.Series]) -> pl.Se
     [16, None]
     """
     height = 0 if any(column.is_empty() for column in columns) else max(len(column) for column in columns)
+    # Few topologies ever ask, and each of their processes would be slower to start.
+    import duckdb
+
     table = pa.table(
         {
             f"c{number}": _readable(column if len(column) == height else column.new_from_index(0, height))
@@ -129,6 +135,8 @@ atexit.register(_prepared.cache_clear)
 
 @cache
 def _database(process: int) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
     database = duckdb.connect(config={"threads": 1, "enable_external_access": False})
     database.execute("SET GLOBAL TimeZone = 'UTC'")
     return database

@@ -46,9 +46,9 @@ def ask(client: Client, **settings: Any) -> Any:
 
 def test_settings_are_options_of_the_command_with_its_defaults() -> None:
     needed = ["run", "--topology", "t", "--run", "r", "--redis", "u", "--checkpoint", "c"]
-    usual = vars(_parser().parse_args(needed))
-    assert vars(_parser().parse_args([*needed, *JobSettings().arguments])) == usual
-    changed = vars(_parser().parse_args([*needed, *OTHER.arguments]))
+    usual = vars(_parser("run").parse_args(needed))
+    assert vars(_parser("run").parse_args([*needed, *JobSettings().arguments])) == usual
+    changed = vars(_parser("run").parse_args([*needed, *OTHER.arguments]))
     differing = {name: value for name, value in changed.items() if value != usual[name]}
     expected = {
         **{"trigger_ms": 150, "batch_rows": 5000, "idle_timeout": 2_500_000, "epoch_batches": 40},
@@ -66,7 +66,7 @@ def test_what_a_request_carries_goes_with_its_address(monkeypatch: pytest.Monkey
     needed = ["run", "--topology", "t", "--run", "r", "--redis", "u", "--checkpoint", "c"]
 
     def carried(settings: JobSettings) -> str:
-        given: str = _parser().parse_args([*needed, *settings.arguments]).results_webhook_per
+        given: str = _parser("run").parse_args([*needed, *settings.arguments]).results_webhook_per
         return given
 
     assert carried(JobSettings()) == "result"

@@ -74,7 +74,7 @@ def test_every_setting_is_an_option_of_planning_with_its_default() -> None:
 
 def test_planning_and_replaying_have_the_same_options() -> None:
     planning = parse_arguments(["plan", "folder", *FLAGS])
-    replaying = jobs_parser().parse_args(["replay", "folder", "--data", "d", "--out", "o", *FLAGS])
+    replaying = jobs_parser("replay").parse_args(["replay", "folder", "--data", "d", "--out", "o", *FLAGS])
     assert given_settings(planning, PlannerSettings) == read(PlannerSettings, OTHER)
     assert given_settings(replaying, PlannerSettings) == read(PlannerSettings, OTHER)
     policy = _policy(replaying, read(PlannerSettings, OTHER), load_workload(CLASH))

@@ -11,9 +11,9 @@ from jobs.spark.class_archive import ARCHIVE, java_options
 _LIVE = """
 import sys
 from pathlib import Path
-from jobs.spark import class_archive, session
+from jobs.spark import class_archive, java, session
 given = Path(sys.argv[1])
-session.java_options = lambda: class_archive.java_options(given)
+java.java_options = lambda: class_archive.java_options(given)
 spark = session.create_session("local[1]", "archived", 1, Path(sys.argv[2]))
 pid = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
 print(any(str(given) in line for line in open(f"/proc/{pid}/maps")), spark.range(3).count())

@@ -56,6 +56,32 @@ def test_planning_batches_over_files_loads_neither_pandas_nor_the_engine(tmp_pat
     assert not {"pandas", "polars", *OF_THE_OPTIMIZER} & set(loaded)
 
 
+def test_planning_batches_over_redis_loads_neither_pandas_nor_the_engine(tmp_path: Path) -> None:
+    found = told(
+        "from jobs.sources.live import LivePlanner, LiveSource\n"
+        "from jobs.sources.connector import live_connector\n"
+        "from pathlib import Path\n"
+        f"planner = LivePlanner(LiveSource(3), 'redis://127.0.0.1:1/0', Path({str(tmp_path)!r}))\n"
+        "found = {'kind': type(live_connector('redis')).__name__}"
+    )
+    assert found["kind"] == "RedisStreams"
+    loaded = found["loaded"]
+    assert isinstance(loaded, list)
+    assert not {"pandas", "polars", *OF_THE_OPTIMIZER} & set(loaded)
+
+
+def test_nothing_large_is_imported_before_java_starts() -> None:
+    loaded = told("import jobs.__main__\nimport jobs.cli.launch\nfound = {}")["loaded"]
+    assert isinstance(loaded, list)
+    assert not {"numpy", "pandas", "polars", "pyarrow", "redis", *OF_THE_OPTIMIZER} & set(loaded)
+
+
+def test_workers_load_duckdb_only_where_an_expression_asks_it() -> None:
+    loaded = told("import jobs.spark.warm_up\nfound = {}")["loaded"]
+    assert isinstance(loaded, list)
+    assert not OF_THE_OPTIMIZER & set(loaded)
+
+
 def test_workers_import_the_installed_pyspark(tmp_path: Path) -> None:
     """Spark's packed copy has no compiled files: each worker would compile for itself what it imports."""
     found = told(

@@ -21,7 +21,7 @@ from redis.retry import Retry
 from backend.run import redis_server
 from jobs.plan.tuples import ARRIVAL, first_arrival
 from jobs.protocol import stream_key
-from jobs.recovery.checkpoint import ACTIVE
+from jobs.recovery.active import ACTIVE
 from jobs.sources.connector import BUILT_IN, LiveConnector, Position, connector
 from jobs.sources.files.inputs import find_inputs
 from jobs.sources.files.replay import ReplayPlanner, ReplaySource

@@ -1,0 +1,1 @@
+"""How soon a topology answers after its start, and after it was killed."""
