@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -123,6 +124,8 @@ def _value(value: object, kind: ColumnType) -> object:
             return base64.b64encode(value).decode()
         case Decimal():
             return format(value, "f")
+        case UUID():
+            return str(value)
         case datetime() | date():
             return shown(value)
         case int() if kind is ColumnType.DOUBLE:

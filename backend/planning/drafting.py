@@ -186,6 +186,7 @@ _WIDTHS = {
     ColumnType.DATE: 4,
     ColumnType.BINARY: 16,
     ColumnType.INTERVAL: 8,
+    ColumnType.UUID: 44,
 }
 """Bytes of a value in an Arrow column; texts and binaries are taken to be short."""
 _DECIMAL_BYTES = 16

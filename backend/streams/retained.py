@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,9 @@ from backend.redis import binary_connection, read_binary_entries
 from backend.streams.values import latest, normalize, refuse_ahead
 from jobs.protocol import entry_order, stream_key
 from optimizer.algebra.errors import InputError
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import TEXTUAL, ColumnType
 from optimizer.logical.stream import Stream
-from optimizer.udf.arrow import ARROW_TYPES
+from optimizer.udf.arrow import ARROW_TYPES, from_texts
 
 _PAGE_ENTRIES = 2000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -156,6 +157,7 @@ def _from_arrow(body: bytes, stream: Stream, arrived: datetime) -> tuple[pa.Tabl
     except (pa.ArrowInvalid, OSError):
         return nothing, 1
     arrays = []
+    lost: list[pa.ChunkedArray] = []
     for name, kind in stream.columns:
         if name not in table.column_names:
             arrays.append(pa.chunked_array([pa.nulls(table.num_rows, ARROW_TYPES[kind])]))
@@ -164,14 +166,18 @@ def _from_arrow(body: bytes, stream: Stream, arrived: datetime) -> tuple[pa.Tabl
         if pa.types.is_timestamp(column.type) and column.type.tz is None:
             column = column.cast(pa.timestamp(column.type.unit, "UTC"))
         try:
+            if kind in TEXTUAL:
+                arrays.append(from_texts(column, kind))
+                lost.append(pc.and_(column.is_valid(), arrays[-1].is_null()))
+                continue
             arrays.append(column.cast(ARROW_TYPES[kind]))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
             return nothing, table.num_rows
     typed = pa.table(arrays, names=nothing.column_names)
     bound = pa.scalar(latest(stream, arrived), ARROW_TYPES[ColumnType.TIMESTAMP])
     # A tuple without event time stays here, and is counted with those that came as JSON.
     ahead = pc.fill_null(pc.greater(typed.column(stream.event_time), bound), False)
-    kept = typed.filter(pc.invert(ahead))
+    kept = typed.filter(pc.invert(reduce(pc.or_, lost, ahead)))
     return kept, typed.num_rows - kept.num_rows
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import polars as pl
+import pyarrow as pa
 
 from jobs.driver.batch_totals import Gathered
 from jobs.plan.index import index_of
@@ -12,9 +13,10 @@ from jobs.protocol import TABLE_ROWS
 from jobs.recovery.manifest import Manifest
 from jobs.sinks.connector import TableChanges
 from jobs.sinks.outbox import keyed_table
+from jobs.sinks.parquet import declared
 from jobs.storage.partition import state_root
 from jobs.worker.running import current_rows
-from optimizer.physical.graph import PhysicalGraph
+from optimizer.physical.graph import GraphQuery, PhysicalGraph
 
 _MOST_STATES = 20 * TABLE_ROWS
 """Rows of a store from which a table is written anew; of more pages and sinks go on with what they have."""
@@ -45,7 +47,11 @@ def tables_of(graph: PhysicalGraph, last: Manifest, state: str) -> Mapping[str, 
         if query is None or keyed is None or sum(run.rows for run in own) > _MOST_STATES:
             continue
         rows = current_rows(index, hold, [root.read(run, keep=False) for run in own])
-        parts = () if rows is None else (rows.to_arrow(compat_level=pl.CompatLevel.oldest()),)
+        parts = () if rows is None else (_as_in_files(rows, index.queries[hold.query]),)
         since_us = query.complete_since_us
         found[hold.query] = TableChanges(parts, keyed, keyed.changes, is_all=True, counted_from_us=since_us)
     return found
+
+
+def _as_in_files(rows: pl.DataFrame, query: GraphQuery) -> pa.Table:
+    return declared(rows.to_arrow(compat_level=pl.CompatLevel.oldest()), query.outputs)

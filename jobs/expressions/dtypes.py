@@ -29,6 +29,7 @@ DTYPES: Mapping[ColumnType, pl.DataType] = _Dtypes(
         ColumnType.DATE: pl.Date(),
         ColumnType.BINARY: pl.Binary(),
         ColumnType.INTERVAL: pl.Duration("us"),
+        ColumnType.UUID: pl.String(),
     }
 )
 

@@ -58,6 +58,8 @@ def _plain(value: object) -> object:
 def _type(kind: pa.DataType) -> Any:
     if pa.types.is_decimal(kind):
         return {"type": "bytes", "logicalType": "decimal", "precision": kind.precision, "scale": kind.scale}
+    if kind == pa.uuid():
+        return {"type": "string", "logicalType": "uuid"}
     if pa.types.is_boolean(kind):
         return "boolean"
     if pa.types.is_timestamp(kind):

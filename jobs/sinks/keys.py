@@ -9,6 +9,9 @@ from itertools import repeat
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from optimizer.algebra.types import ColumnType
+from optimizer.udf.arrow import from_texts
+
 
 def key_digests(table: pa.Table, key: Sequence[str]) -> pa.Array:
     """A digest of each row's key.
@@ -37,4 +40,6 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.add(column, 0.0)
     if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
         return column.cast(pa.int64())
+    if column.type == pa.uuid():
+        return from_texts(column, ColumnType.UUID)
     return column.cast(pa.int32()) if pa.types.is_date(column.type) else column

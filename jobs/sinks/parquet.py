@@ -22,11 +22,12 @@ from jobs.storage.run import new_attempt
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphQuery
 from optimizer.physical.groups import DELETED
-from optimizer.udf.arrow import ARROW_TYPES
+from optimizer.udf.arrow import ARROW_TYPES, DECLARED_TYPES, as_declared, from_texts
 
 _TEXTS = (
     *(pa.string(), pa.large_string(), pa.string_view()),
     *(pa.binary(), pa.large_binary(), pa.binary_view()),
+    *DECLARED_TYPES.values(),
 )
 _HIDDEN = ".pending"
 DEAD_LETTER_FOLDER = "dead_letters"
@@ -57,10 +58,12 @@ def write_hidden(output: str, folder: str, batch: int, stage: int, task: int, ta
     return file
 
 
-def results_as_arrow(parts: Sequence[pl.DataFrame]) -> pa.Table:
+def results_as_arrow(
+    parts: Sequence[pl.DataFrame], outputs: Sequence[tuple[str, ColumnType]] = ()
+) -> pa.Table:
     """Results ready to be written, of at least one part.
 
-    Texts are not copied.
+    Texts are not copied, but for those that are UUIDs by the query's `outputs`.
 
     Texts that a join found lie in its inputs, and stay there as views until they are written. Parquet has no
     durations: with them a file says in Arrow's terms what it has, and what it says of views not all read.
@@ -68,7 +71,21 @@ def results_as_arrow(parts: Sequence[pl.DataFrame]) -> pa.Table:
     whole = pl.concat(parts)
     has_durations = any(isinstance(kind, pl.Duration) for kind in whole.dtypes)
     level = pl.CompatLevel.oldest() if has_durations else pl.CompatLevel.newest()
-    return whole.to_arrow(compat_level=level)
+    return declared(whole.to_arrow(compat_level=level), outputs)
+
+
+def declared(rows: pa.Table, outputs: Iterable[tuple[str, ColumnType]]) -> pa.Table:
+    """Rows with the types that files of results have for a query's outputs.
+
+    >>> rows = pa.table({"id": ["00010203-0405-0607-0809-0a0b0c0d0e0f"]})
+    >>> declared(rows, [("id", ColumnType.UUID)]).schema.field("id").type
+    UuidType(extension<arrow.uuid>)
+    """
+    for name, kind in outputs:
+        if kind in DECLARED_TYPES:
+            place = rows.schema.get_field_index(name)
+            rows = rows.set_column(place, name, as_declared(rows.column(place), kind))
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +162,21 @@ def result_folder(query: str) -> str:
     return f"results/{'%2E' + quoted[1:] if quoted.startswith('.') else quoted}"
 
 
+def read_file(path: Path) -> pl.DataFrame:
+    """The rows of a result file, UUIDs as the texts that they are in the runtime."""
+    rows = pq.read_table(path, partitioning=None)
+    kinds = {arrow: kind for kind, arrow in DECLARED_TYPES.items()}
+    for place, field in enumerate(rows.schema):
+        if field.type in kinds:
+            texts = from_texts(rows.column(place), kinds[field.type])
+            rows = rows.set_column(place, field.name, texts)
+    return pl.DataFrame(pl.from_arrow(rows))
+
+
 def result_schema(query: GraphQuery) -> pa.Schema:
     """The columns of a query's result files."""
-    fields = [
-        (name, pa.duration("us") if kind is ColumnType.INTERVAL else ARROW_TYPES[kind])
-        for name, kind in query.outputs
-    ]
+    kinds = {ColumnType.INTERVAL: pa.duration("us"), **DECLARED_TYPES}
+    fields = [(name, kinds.get(kind) or ARROW_TYPES[kind]) for name, kind in query.outputs]
     marks = [("_late", pa.bool_())] if query.marks_late else []
     marks += [(DELETED, pa.bool_())] if query.key is not None else []
     return pa.schema([*fields, *marks])

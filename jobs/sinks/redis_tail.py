@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import redis
@@ -153,5 +154,7 @@ def _plain(value: object) -> object:
             return base64.b64encode(value).decode()
         case Decimal():
             return format(value, "f")
+        case UUID():
+            return str(value)
         case _:
             return value

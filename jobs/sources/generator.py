@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, Literal
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -177,6 +178,8 @@ def _typed(values: np.ndarray, kind: ColumnType, times: np.ndarray) -> pa.Array:
             return pa.array(values).cast(pa.string()).cast(ARROW_TYPES[kind])
         case ColumnType.BINARY:
             return pa.array(values).cast(pa.string()).cast(pa.binary()).cast(ARROW_TYPES[kind])
+        case ColumnType.UUID:
+            return pa.array([str(UUID(int=value)) for value in values.tolist()], ARROW_TYPES[kind])
         case ColumnType.BOOLEAN:
             return pa.array(values % 2 == 0)
         case ColumnType.TIMESTAMP:

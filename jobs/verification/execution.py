@@ -17,7 +17,7 @@ from jobs.driver.settings import Settings
 from jobs.failures.dead_letters import DEAD_LETTERS
 from jobs.recovery.checkpoint import Change, Checkpoint, Identity
 from jobs.recovery.manifest import CommitLog, Manifest
-from jobs.sinks.parquet import DEAD_LETTER_FOLDER, result_folder, write_schemas
+from jobs.sinks.parquet import DEAD_LETTER_FOLDER, read_file, result_folder, write_schemas
 from jobs.sources.files.stream_files import FileRange
 from jobs.sources.planner import PlannedBatch
 from jobs.storage.partition import state_root
@@ -103,7 +103,7 @@ class Execution:
         """What the query has published; of running groups the table that this comes to."""
         folder = self._output / result_folder(query)
         files = sorted(folder.glob("[0-9]*.parquet")) or sorted(folder.glob("*.parquet"))
-        frame = pl.concat([pl.read_parquet(file) for file in files])
+        frame = pl.concat([read_file(file) for file in files])
         key = next(one.key for one in self._graph.queries if one.name == query)
         return frame.drop("_late", strict=False) if key is None else current_table(frame, key)
 

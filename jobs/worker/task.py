@@ -364,8 +364,8 @@ def _answer(
     for query, parts in sorted(by_query.items()):
         arrivals = np.concatenate([part.arrivals.to_numpy() for part in parts])
         if context.output is not None:
-            folder = result_folder(query)
-            table = results_as_arrow([part.table for part in parts])
+            folder, outputs = result_folder(query), index_of(load_graph(context.plan)).queries[query].outputs
+            table = results_as_arrow([part.table for part in parts], outputs)
             files.append(write_hidden(context.output, folder, context.batch, stage, task, table))
         counts.add(QueryCounts, query, results=len(arrivals))
         step = max(1, len(arrivals) // _SAMPLED_RESULTS)

@@ -8,7 +8,7 @@ from math import isfinite
 from optimizer.algebra.expression import Call, Column, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS
 from optimizer.algebra.functions.decimals import decimal_constant
-from optimizer.algebra.types import ColumnType
+from optimizer.algebra.types import TEXTUAL, ColumnType
 from optimizer.algebra.typing import ROUNDING, with_bare_constants
 from optimizer.algebra.udf_names import user_name
 
@@ -29,6 +29,7 @@ _DUCKDB_TYPES = {
     T.DATE: "DATE",
     T.BINARY: "BLOB",
     T.INTERVAL: "INTERVAL",
+    T.UUID: "UUID",
 }
 _UNITS = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000))
 
@@ -115,14 +116,19 @@ class _Writer:
         """
         match expression:
             case Column():
-                quoting = quote if self._exact else quote_if_needed
-                return f"{quoting(expression.input)}.{quoting(expression.name)}", _ATOM
+                return self._column(expression), _ATOM
             case Literal():
                 return self._literal(expression)
             case Call():
                 text, level = self._call(expression), _LEVEL.get(expression.function, _ATOM)
                 around = text if self._around is None else self._around(expression, text)
                 return around, level if around == text else _ATOM
+
+    def _column(self, column: Column) -> str:
+        quoting = quote if self._exact else quote_if_needed
+        text = f"{quoting(column.input)}.{quoting(column.name)}"
+        # DuckDB is given texts, as they are carried.
+        return self._typed(text, column.type) if self._exact and column.type in TEXTUAL else text
 
     def _literal(self, literal: Literal) -> tuple[str, int]:
         value = literal.value
@@ -137,6 +143,8 @@ class _Writer:
                 return f"TIMESTAMP '{str(value).replace('T', ' ')}'", _ATOM
             case T.DATE, _:
                 return f"DATE '{value}'", _ATOM
+            case T.UUID, _:
+                return f"UUID '{value}'", _ATOM
             case T.BINARY, _:
                 return f"from_hex('{value}')", _ATOM
             case T.BOOLEAN, _:

@@ -15,7 +15,8 @@ class ColumnType(str):
 
     There is one object per type, so types are compared by `is`, as members of an enum. `TIMESTAMP` is UTC
     with microseconds. `INTERVAL` never is a column's type: it only appears inside expressions, as a
-    difference of two timestamps or as a literal. Decimals have digits in all and digits behind the point:
+    difference of two timestamps or as a literal. A `UUID` is carried as its text of 36 characters, in lower
+    case: these are in the same order. Decimals have digits in all and digits behind the point:
 
     >>> ColumnType("decimal(12, 2)") is ColumnType.decimal(12, 2)
     True
@@ -32,6 +33,7 @@ class ColumnType(str):
     DATE: ClassVar[ColumnType]
     BINARY: ClassVar[ColumnType]
     INTERVAL: ClassVar[ColumnType]
+    UUID: ClassVar[ColumnType]
 
     precision: int
     """Digits of a decimal; 0 of other types."""
@@ -137,6 +139,7 @@ ColumnType.TIMESTAMP = _interned("timestamp")
 ColumnType.DATE = _interned("date")
 ColumnType.BINARY = _interned("binary")
 ColumnType.INTERVAL = _interned("interval")
+ColumnType.UUID = _interned("uuid")
 
 PLAIN_TYPES = tuple(_TYPES.values())
 """The types without digits, intervals among them."""
@@ -159,6 +162,8 @@ def column_type(text: str) -> ColumnType:
     return kind
 
 
+TEXTUAL = (ColumnType.UUID,)
+"""Types whose values are carried as text."""
 NUMBERS = (ColumnType.INT, ColumnType.BIGINT, ColumnType.DOUBLE)
 MOMENTS = (ColumnType.DATE, ColumnType.TIMESTAMP)
 """Each type comes before those to which SQL casts its values by itself, to compare them."""

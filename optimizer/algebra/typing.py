@@ -18,6 +18,7 @@ from functools import reduce
 from optimizer.algebra.expression import Call, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS, Function, Kind
 from optimizer.algebra.functions.decimals import decimal_constant, units
+from optimizer.algebra.functions.uuids import uuid_text
 from optimizer.algebra.normalize import ordered_call
 from optimizer.algebra.types import (
     MOST_DIGITS,
@@ -32,6 +33,8 @@ from optimizer.algebra.types import (
 T = ColumnType
 _INTEGERS = frozenset({T.INT, T.BIGINT})
 _MOMENTS = frozenset({T.TIMESTAMP, T.DATE})
+_FROM_TEXT = frozenset({*_MOMENTS, T.UUID})
+"""As which constant texts are read beside them."""
 _EXACT_DOUBLES = 2**53, 22
 """Decimals of no more units and digits behind the point are doubles that are rounded once."""
 
@@ -149,8 +152,8 @@ def cast(expression: Expression, target: ColumnType) -> Expression:
     if is_null(expression):
         return Literal(None, target)
     source = expression.type
-    if isinstance(expression, Literal) and source is T.STRING and target in _MOMENTS:
-        return Literal(_moment(str(expression.value), target), target)
+    if isinstance(expression, Literal) and source is T.STRING and target in _FROM_TEXT:
+        return Literal(_read(str(expression.value), target), target)
     if isinstance(expression, Literal) and source is T.DATE and target is T.TIMESTAMP:
         return Literal(f"{expression.value}T00:00:00", target)
     if isinstance(expression, Literal) and source.is_decimal and target is T.DOUBLE:
@@ -213,9 +216,9 @@ def _common(arguments: Sequence[Expression], choose: bool = False) -> Typed:
     types = [a.type for a in arguments if not _untyped(a)]
     if not types:
         return [Literal(None, arguments[0].type) for _ in arguments], arguments[0].type
-    # Literal strings adapt to the moments beside them; anything else asks for the others' type.
+    # Literal strings adapt to the moments and UUIDs beside them; anything else asks for the others' type.
     firm = [a.type for a in arguments if not _untyped(a) and not _is_text(a)]
-    target = firm[0] if firm and firm[0] in _MOMENTS else types[0]
+    target = firm[0] if firm and firm[0] in _FROM_TEXT else types[0]
     if set(firm) == _MOMENTS:
         target = T.TIMESTAMP
     if target.is_numeric:
@@ -224,7 +227,9 @@ def _common(arguments: Sequence[Expression], choose: bool = False) -> Typed:
     for position, argument in enumerate(arguments):
         if _untyped(argument):
             typed.append(Literal(None, target))
-        elif target in _MOMENTS and (argument.type in _MOMENTS or _is_text(argument)):
+        elif (target in _MOMENTS and argument.type in _MOMENTS) or (
+            target in _FROM_TEXT and _is_text(argument)
+        ):
             try:
                 typed.append(cast(argument, target))
             except TypeMismatch as error:
@@ -430,13 +435,18 @@ _TYPED = {
 }
 
 
-def _moment(text: str, target: ColumnType) -> str:
-    """Canonical ISO 8601 text (UTC, no offset) of a timestamp or date literal."""
-    words: dict[ColumnType, str] = {
-        T.TIMESTAMP: "a timestamp such as '2013-01-31 14:30:00'",
-        T.DATE: "a date such as '2013-01-31'",
-    }
+_SUCH_AS: dict[ColumnType, str] = {
+    T.TIMESTAMP: "a timestamp such as '2013-01-31 14:30:00'",
+    T.DATE: "a date such as '2013-01-31'",
+    T.UUID: "a UUID such as 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'",
+}
+
+
+def _read(text: str, target: ColumnType) -> str:
+    """The canonical text of a literal: ISO 8601 (UTC, no offset) of moments."""
     try:
+        if target is T.UUID:
+            return uuid_text(text)
         if target is T.DATE:
             return date.fromisoformat(text.strip()).isoformat()
         moment = datetime.fromisoformat(text.strip())
@@ -444,4 +454,4 @@ def _moment(text: str, target: ColumnType) -> str:
             moment = moment.astimezone(UTC).replace(tzinfo=None)
         return moment.isoformat()
     except (ValueError, OverflowError):
-        raise TypeMismatch(0, repr(text), words[target]) from None
+        raise TypeMismatch(0, repr(text), _SUCH_AS[target]) from None

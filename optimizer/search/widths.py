@@ -12,7 +12,14 @@ POSITION_BYTES = 9.0
 TEXT_BYTES = 24.0
 """Taken for texts and binaries of which nothing is known."""
 _DECIMAL_BYTES = 16.0
-_BYTES = {ColumnType.INT: 4.0, ColumnType.DATE: 4.0, ColumnType.BOOLEAN: 0.125}
+_UUID_BYTES = 52.0
+"""Of its text, and of the view of that."""
+_BYTES = {
+    ColumnType.INT: 4.0,
+    ColumnType.DATE: 4.0,
+    ColumnType.BOOLEAN: 0.125,
+    ColumnType.UUID: _UUID_BYTES,
+}
 
 
 def width(kind: ColumnType, text_bytes: float = TEXT_BYTES) -> float:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from optimizer.algebra.types import ColumnType
 
@@ -28,6 +30,52 @@ ARROW_TYPES: Mapping[ColumnType, pa.DataType] = _ArrowTypes(
         ColumnType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
         ColumnType.DATE: pa.date32(),
         ColumnType.BINARY: pa.large_binary(),
+        ColumnType.UUID: pa.large_string(),
     }
 )
 """By column type; an interval never is a column."""
+
+DECLARED_TYPES: Mapping[ColumnType, pa.DataType] = {ColumnType.UUID: pa.uuid()}
+"""In files of results, what is carried as text."""
+_UUID_DIGITS = "^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$"
+
+
+def uuid_texts(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts of UUIDs as the one text that each has; NULL for others.
+
+    >>> uuid_texts(pa.chunked_array([["{A0EEBC999C0B4EF8BB6D6BB9BD380A11}", "?"]])).to_pylist()
+    ['a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', None]
+    """
+    bare = pc.replace_substring_regex(pc.utf8_lower(texts.cast(pa.large_string())), r"^\{(.*)\}$", r"\1")
+    digits = pc.replace_substring(bare, "-", "")
+    written = pc.replace_substring_regex(digits, _UUID_DIGITS, r"\1-\2-\3-\4-\5")
+    nothing = pa.scalar(None, pa.large_string())
+    return pc.if_else(pc.match_substring_regex(digits, _UUID_DIGITS), written, nothing)
+
+
+def from_texts(stored: pa.ChunkedArray, kind: ColumnType) -> pa.ChunkedArray:
+    """Read texts, or Arrow's own type for them, as a type that is carried as text.
+
+    NULL where it says nothing of that type.
+
+    >>> from_texts(pa.chunked_array([pa.array([bytes(range(16))], pa.uuid())]), ColumnType.UUID).to_pylist()
+    ['00010203-0405-0607-0809-0a0b0c0d0e0f']
+    """
+    if stored.type == pa.uuid():
+        numbers = pl.Series(pl.from_arrow(stored.cast(pa.binary(16)).cast(pa.large_binary())))
+        stored = pa.chunked_array([numbers.bin.encode("hex").to_arrow()])
+    return uuid_texts(stored)
+
+
+def as_declared(texts: pa.ChunkedArray, kind: ColumnType) -> pa.ChunkedArray:
+    """A column of a type that is carried as text, in Arrow's own type for it.
+
+    >>> one = pa.chunked_array([["00010203-0405-0607-0809-0a0b0c0d0e0f"]])
+    >>> as_declared(one, ColumnType.UUID).type
+    UuidType(extension<arrow.uuid>)
+    """
+    digits = pl.Series(pl.from_arrow(texts)).str.replace_all("-", "", literal=True)
+    numbers = digits.str.decode("hex").to_arrow(compat_level=pl.CompatLevel.oldest())
+    return pa.chunked_array(
+        [pa.ExtensionArray.from_storage(DECLARED_TYPES[kind], numbers.cast(pa.binary(16)))]
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import cache
 from time import process_time
+from uuid import UUID
 
 import pyarrow as pa
 
@@ -90,6 +91,8 @@ def examples(function: UserFunction) -> tuple[pa.Array, ...]:
         match kind:
             case ColumnType.STRING:
                 return "".join(chance.choices("abcdefghij klmnop", k=24))
+            case ColumnType.UUID:
+                return str(UUID(int=chance.getrandbits(128)))
             case ColumnType.BINARY:
                 return chance.randbytes(_IMAGE_BYTES)
             case ColumnType.DOUBLE:

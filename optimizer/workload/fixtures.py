@@ -15,6 +15,7 @@ import yaml
 
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.functions.decimals import to_decimal
+from optimizer.algebra.functions.uuids import uuid_text
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import ColumnType
 from optimizer.logical.catalog import Catalog
@@ -213,6 +214,7 @@ _EXPECTED = {
     ColumnType.DATE: "a day such as 2013-01-01",
     ColumnType.BINARY: "base64",
     ColumnType.INTERVAL: "a duration such as 5 minutes",
+    ColumnType.UUID: "a UUID such as a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
 }
 _TRUTH = {"true": True, "false": False}
 
@@ -244,6 +246,8 @@ def _read(text: str, kind: ColumnType) -> Value:
             return base64.b64decode(text, validate=True)
         case ColumnType.INTERVAL:
             return timedelta(microseconds=parse_duration_us(text))
+        case ColumnType.UUID:
+            return uuid_text(text)
         case kind if kind.is_decimal:
             return to_decimal(text.replace("_", ""), kind)
         case _:

@@ -13,6 +13,8 @@ from pyiceberg.table.snapshots import Snapshot
 
 from jobs.sinks.connector import BatchResults
 from jobs.sinks.iceberg.snapshots import SnapshotSink
+from optimizer.algebra.types import ColumnType
+from optimizer.udf.arrow import as_declared
 from tests.sinks.test_tables import MOMENT, batch
 
 
@@ -102,3 +104,16 @@ def test_old_snapshots_are_forgotten_and_rows_stay(lake: Catalog, tmp_path: Path
     table = lake.load_table("live.q")
     assert len(table.snapshots()) < 3
     assert sorted(table.scan().to_arrow().column("n").to_pylist()) == [0, 1, 2]
+
+
+def test_uuids_are_uuids(lake: Catalog, tmp_path: Path) -> None:
+    sink = SnapshotSink("lake", "live", "{query}", "c", None)
+    sink.connect()
+    texts = pa.chunked_array([["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", None]])
+    rows = pa.table({"id": as_declared(texts, ColumnType.UUID)})
+    for number in range(2):
+        sink.publish(batch(tmp_path, number, rows, "q"))
+    table = lake.load_table("live.q")
+    assert [str(field.field_type) for field in table.schema().fields] == ["uuid"]
+    found = [str(row["id"]) for row in table.scan().to_arrow().to_pylist()]
+    assert sorted(found) == ["None", "None", *["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"] * 2]

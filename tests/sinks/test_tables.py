@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 import pyarrow as pa
@@ -15,6 +16,8 @@ import pytest
 from jobs.sinks.connector import BatchResults, KeyedTable, TableChanges
 from jobs.sinks.postgres.tables import TableSink
 from jobs.sources.connector import Away
+from optimizer.algebra.types import ColumnType
+from optimizer.udf.arrow import as_declared
 from tests.postgres.conftest import Server
 
 INFINITE = 2**63 - 1
@@ -245,3 +248,15 @@ def test_long_names_stay_apart(postgres: Server, tmp_path: Path) -> None:
 def test_a_server_that_is_not_there_is_away() -> None:
     with pytest.raises(Away):
         TableSink("postgresql://127.0.0.1:1/none", "public", "{query}", "c").connect()
+
+
+def test_uuids_are_uuids(postgres: Server, tmp_path: Path) -> None:
+    url = postgres.fresh("uuids")
+    sink = TableSink(url, "public", "{query}", "c")
+    sink.connect()
+    texts = pa.chunked_array([["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", None]])
+    rows = pa.table({"id": as_declared(texts, ColumnType.UUID)})
+    for number in range(2):
+        sink.publish(batch(tmp_path, number, rows, "q"))
+    found = asked(url, "SELECT id, pg_typeof(id)::text FROM q WHERE _batch = 1 ORDER BY id")
+    assert found == [(UUID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"), "uuid"), (None, "uuid")]

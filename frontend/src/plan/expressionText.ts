@@ -26,13 +26,15 @@ const INFIX: Readonly<Record<string, [string, number]>> = {
   modulo: ["%", 7],
 };
 const CALL_NAMES: Readonly<Record<string, string>> = { day_of_week: "DAYOFWEEK" };
+/** Types whose constants are texts behind the type's name. */
+const NAMED = new Set(["timestamp", "date", "uuid"]);
 
 function literalText(value: boolean | number | string | null, type: string): string {
   if (value === null) return "NULL";
   if (type === "interval" && typeof value === "number") return `INTERVAL '${span(value / 1000)}'`;
   if (typeof value === "string") {
     const quoted = `'${value.replaceAll("'", "''")}'`;
-    return type === "timestamp" || type === "date" ? `${type.toUpperCase()} ${quoted}` : quoted;
+    return NAMED.has(type) ? `${type.toUpperCase()} ${quoted}` : quoted;
   }
   return typeof value === "boolean" ? (value ? "TRUE" : "FALSE") : String(value);
 }

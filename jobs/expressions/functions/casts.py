@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import polars as pl
+import pyarrow as pa
 
 from jobs.expressions.conversion import convert
 from jobs.expressions.decimals import rounded, units
@@ -15,6 +16,7 @@ from jobs.expressions.functions.timestamps import in_ordinary_days, in_ordinary_
 from optimizer.algebra.expression import Call
 from optimizer.algebra.render import duckdb_type
 from optimizer.algebra.types import ColumnType
+from optimizer.udf.arrow import uuid_texts
 
 T = ColumnType
 
@@ -25,7 +27,7 @@ def cast(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
     if source is target:
         return value
     if source is T.STRING:
-        return _from_text(value, target)
+        return from_text(value, target)
     if target is T.STRING:
         return _to_text(value, source)
     if target is T.TIMESTAMP:
@@ -51,7 +53,8 @@ _DECIMAL = r"^[+-]?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?$"
 _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?$"
 
 
-def _from_text(value: pl.Expr, target: ColumnType) -> pl.Expr:
+def from_text(value: pl.Expr, target: ColumnType) -> pl.Expr:
+    """What texts say of another type, NULL where that is nothing."""
     # Other than DuckDB's timestamps, ours are moments: an offset in the text counts.
     sql = f"TRY_CAST(c0 AS {'TIMESTAMPTZ' if target is T.TIMESTAMP else duckdb_type(target)})"
     match target:
@@ -61,6 +64,8 @@ def _from_text(value: pl.Expr, target: ColumnType) -> pl.Expr:
             return guarded(partial(_read, DTYPES[target]), partial(_alike, _DECIMAL), sql, value, target)
         case T.TIMESTAMP:
             return guarded(_read_moment, partial(_alike, _MOMENT), sql, value, target)
+        case T.UUID:
+            return value.map_batches(_uuids, return_dtype=DTYPES[T.UUID], is_elementwise=True)
         case kind if kind.is_decimal:
             point = rf"(\.[0-9]{{1,{kind.scale}}})?" if kind.scale else ""
             plain = partial(_alike, f"^[+-]?[0-9]{{1,18}}{point}$")
@@ -75,6 +80,11 @@ def _alike(pattern: str, texts: pl.Series) -> bool:
 
 def _read(dtype: pl.DataType, texts: pl.Series) -> pl.Series:
     return texts.cast(dtype, strict=False)
+
+
+def _uuids(texts: pl.Series) -> pl.Series:
+    found = uuid_texts(pa.chunked_array([texts.to_arrow(compat_level=pl.CompatLevel.oldest())]))
+    return pl.Series(texts.name, pl.from_arrow(found))
 
 
 def _read_moment(texts: pl.Series) -> pl.Series:

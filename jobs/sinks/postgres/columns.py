@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.sinks.pattern import shortened
+from optimizer.algebra.types import ColumnType
+from optimizer.udf.arrow import from_texts
 
 LONGEST_NAME = 63
 """Bytes of an identifier; PostgreSQL cuts longer ones and would take two for one."""
@@ -50,6 +52,8 @@ def copied(table: pa.Table) -> pa.Table:
             columns |= _finite(column, name, pa.int32(), _FIRST_DAY, _LAST_DAY)
         elif _type(field.type) == "text":
             columns[name] = pc.replace_substring(column.cast(pa.large_string()), "\0", "\ufffd")
+        elif _type(field.type) == "uuid":
+            columns[name] = from_texts(column, ColumnType.UUID)
         elif _type(field.type) == "bytea":
             columns[name] = column.cast(pa.large_binary())
         else:
@@ -66,6 +70,8 @@ def inserted(schema: pa.Schema) -> Iterator[str]:
             kind = _type(field.type)
             infinite = f"WHEN 1 THEN 'infinity'::{kind} WHEN -1 THEN '-infinity'::{kind}"
             yield f"CASE {sign} {infinite} ELSE {name} END"
+        elif _type(field.type) == "uuid":
+            yield f"{name}::uuid"
         else:
             yield name
 
@@ -106,6 +112,7 @@ _TYPES = (
     (pa.types.is_float64, "double precision"),
     (pa.types.is_timestamp, "timestamp with time zone"),
     (pa.types.is_date, "date"),
+    (lambda kind: kind == pa.uuid(), "uuid"),
     (pa.types.is_duration, "interval"),
     (lambda kind: pa.types.is_binary(kind) or pa.types.is_large_binary(kind), "bytea"),
 )

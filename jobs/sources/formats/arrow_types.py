@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from optimizer.algebra.types import MOST_DIGITS, ColumnType
-from optimizer.udf.arrow import ARROW_TYPES
+from optimizer.algebra.types import MOST_DIGITS, TEXTUAL, ColumnType
+from optimizer.udf.arrow import ARROW_TYPES, DECLARED_TYPES, from_texts
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -32,8 +32,8 @@ def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
     Moments that 64 bits of microseconds do not hold are the exception.
 
     Integers and decimals widen, a timestamp of any unit is read in microseconds (one without a zone as UTC),
-    dictionary-encoded text is text, and a column of NULLs alone is of any type. Nothing narrows and nothing
-    is parsed.
+    dictionary-encoded text is text, and a column of NULLs alone is of any type. Nothing narrows, and nothing
+    is parsed but what is carried as text: UUIDs.
 
     >>> readable_as(pa.int32(), ColumnType.BIGINT), readable_as(pa.int64(), ColumnType.INT)
     (True, False)
@@ -50,9 +50,9 @@ def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
         case ColumnType.DOUBLE:
             return bool(pa.types.is_floating(found) or (pa.types.is_integer(found) and found != pa.uint64()))
         case ColumnType.STRING:
-            return bool(
-                pa.types.is_string(found) or pa.types.is_large_string(found) or found == pa.string_view()
-            )
+            return is_text(found)
+        case kind if kind in TEXTUAL:
+            return is_text(found) or found == DECLARED_TYPES[kind]
         case ColumnType.BOOLEAN:
             return bool(pa.types.is_boolean(found))
         case ColumnType.TIMESTAMP:
@@ -69,6 +69,10 @@ def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
             return digits <= whole
         case _:
             return False
+
+
+def is_text(found: pa.DataType) -> bool:
+    return bool(pa.types.is_string(found) or pa.types.is_large_string(found) or found == pa.string_view())
 
 
 _INTEGER_DIGITS = {
@@ -91,15 +95,26 @@ def cast_column(column: pa.ChunkedArray, wanted: ColumnType) -> tuple[pa.Chunked
     Nanoseconds are cut to microseconds, towards the past. Text is not looked at: see `text`.
     """
     target = ARROW_TYPES[wanted]
-    if column.type == target:
+    if column.type == target and wanted not in TEXTUAL:
         return column, None
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if wanted in TEXTUAL and not pa.types.is_null(column.type):
+        typed = from_texts(column, wanted)
+        return typed, _lost(column, typed)
     if pa.types.is_timestamp(column.type):
         return _moments(column, target)
     if column.type == pa.date64():
         return _recounted(column, target, pa.date32())
     return column.cast(target, safe=wanted is not ColumnType.DOUBLE), None
+
+
+def _lost(column: pa.ChunkedArray, typed: pa.ChunkedArray) -> Mask | None:
+    """The rows that became NULL; None if there are none."""
+    if column.null_count == typed.null_count:
+        return None
+    mask: Mask = pc.and_(column.is_valid(), typed.is_null()).to_numpy()
+    return mask
 
 
 def _moments(column: pa.ChunkedArray, target: pa.DataType) -> tuple[pa.ChunkedArray, Mask | None]:

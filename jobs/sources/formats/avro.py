@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from fastavro import parse_schema, schemaless_reader
 
@@ -33,6 +34,10 @@ def _date(value: object) -> Value:
     return value
 
 
+def _uuid(value: object) -> Value:
+    return str(value) if isinstance(value, UUID) else FROM_JSON[ColumnType.UUID](value)
+
+
 def _binary(value: object) -> Value:
     if not isinstance(value, bytes):
         raise ValueError
@@ -40,7 +45,13 @@ def _binary(value: object) -> Value:
 
 
 FROM_AVRO = Converters(
-    {**FROM_JSON, ColumnType.TIMESTAMP: _timestamp, ColumnType.DATE: _date, ColumnType.BINARY: _binary}
+    {
+        **FROM_JSON,
+        ColumnType.TIMESTAMP: _timestamp,
+        ColumnType.DATE: _date,
+        ColumnType.BINARY: _binary,
+        ColumnType.UUID: _uuid,
+    }
 )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from jobs.sources.formats.arrow_types import Mask, cast_column
+from jobs.sources.formats.arrow_types import Mask, cast_column, is_text
 from jobs.sources.formats.decode import Columns
 from jobs.sources.formats.text import checked_text
 from optimizer.algebra.types import ColumnType
@@ -92,11 +92,15 @@ def type_columns(
 
 
 def _typed(column: pa.ChunkedArray, kind: ColumnType) -> tuple[pa.ChunkedArray, Mask | None]:
-    if kind is not ColumnType.STRING or pa.types.is_null(column.type):
-        return cast_column(column, kind)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    return checked_text(column)
+    if not is_text(column.type):
+        return cast_column(column, kind)
+    texts, undecodable = checked_text(column)
+    if kind is ColumnType.STRING:
+        return texts, undecodable
+    # Of what cannot be decoded nothing can be read.
+    return cast_column(texts, kind)
 
 
 def _as_json(rows: pa.Table) -> Sequence[tuple[str, dict[str, Any]]]:

@@ -17,7 +17,9 @@ from typing import TypeAlias
 import polars as pl
 import pyarrow as pa
 
+from jobs.expressions.functions.casts import from_text
 from optimizer.algebra.functions.decimals import to_decimal
+from optimizer.algebra.functions.uuids import uuid_text
 from optimizer.algebra.types import ColumnType
 from optimizer.udf.arrow import ARROW_TYPES
 
@@ -106,6 +108,8 @@ def _parsed(name: str, kind: ColumnType) -> pl.Expr:
             return bare.str.decode("hex", strict=False)
         case ColumnType.TIMESTAMP:
             return _moment(bare)
+        case ColumnType.UUID:
+            return from_text(bare, kind)
         case kind if kind.is_decimal:
             # Zeros behind the digits that the type has are none that it lacks.
             point = rf"(\.[0-9]{{0,{kind.scale}}}0*)?"
@@ -204,6 +208,12 @@ def _binary(value: object) -> Value:
         raise ValueError from error
 
 
+def _uuid(value: object) -> Value:
+    if not isinstance(value, str):
+        raise ValueError
+    return uuid_text(value.strip())
+
+
 def _decimal(kind: ColumnType) -> Callable[[object], Value]:
     """A converter of numbers and texts with no more digits than the type."""
 
@@ -234,6 +244,7 @@ FROM_JSON = Converters(
         ColumnType.TIMESTAMP: _timestamp,
         ColumnType.DATE: _date,
         ColumnType.BINARY: _binary,
+        ColumnType.UUID: _uuid,
     }
 )
 

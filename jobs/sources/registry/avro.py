@@ -64,8 +64,9 @@ _LOGICAL = {
     "local-timestamp-millis": ColumnType.TIMESTAMP,
     "local-timestamp-micros": ColumnType.TIMESTAMP,
     "date": ColumnType.DATE,
+    "uuid": ColumnType.UUID,
 }
-_OTHER_LOGICAL = ("time-millis", "time-micros", "uuid", "duration")
+_OTHER_LOGICAL = ("time-millis", "time-micros", "duration")
 """Whose values are of no column's type."""
 
 

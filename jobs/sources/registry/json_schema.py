@@ -43,8 +43,8 @@ _TYPES = {
     "string": ColumnType.STRING,
     "boolean": ColumnType.BOOLEAN,
 }
-_FORMATS = {"date-time": ColumnType.TIMESTAMP, "date": ColumnType.DATE}
-_READ = (ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.BINARY, ColumnType.STRING)
+_FORMATS = {"date-time": ColumnType.TIMESTAMP, "date": ColumnType.DATE, "uuid": ColumnType.UUID}
+_READ = (ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.BINARY, ColumnType.UUID, ColumnType.STRING)
 """What text may be read as."""
 
 

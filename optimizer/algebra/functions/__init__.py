@@ -11,7 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from optimizer.algebra.functions import json, moments, numbers, operators, patterns, strings
+from optimizer.algebra.functions import (
+    json,
+    moments,
+    numbers,
+    operators,
+    patterns,
+    strings,
+    uuids,
+)
 from optimizer.algebra.functions.declaration import KINDS, Function, Kind, Parameter
 
 GROUPS: Mapping[str, Sequence[Function]] = {
@@ -20,6 +28,7 @@ GROUPS: Mapping[str, Sequence[Function]] = {
     "Regular expressions": patterns.FUNCTIONS,
     "Numbers": numbers.FUNCTIONS,
     "Dates and times": moments.FUNCTIONS,
+    "UUIDs": uuids.FUNCTIONS,
     "JSON": json.FUNCTIONS,
 }
 """Functions by the heading under which the guide lists them."""

@@ -52,7 +52,7 @@ class Kind:
         return kind in self.types or (self.decimals and kind.is_decimal)
 
 
-_TEXTS = (T.STRING, T.BIGINT, T.INT, T.DOUBLE, T.BOOLEAN, T.TIMESTAMP, T.DATE)
+_TEXTS = (T.STRING, T.BIGINT, T.INT, T.DOUBLE, T.BOOLEAN, T.TIMESTAMP, T.DATE, T.UUID)
 TRUNCATIONS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond")
 _UNITS = (*TRUNCATIONS, "microsecond", "decade", "century", "millennium")
 MOST_CHARACTERS = 10_000
@@ -66,6 +66,7 @@ KINDS: Mapping[str, Kind] = {
     "number": Kind((T.BIGINT, T.INT, T.DOUBLE), "a number"),
     "amount": Kind((T.BIGINT, T.INT, T.DOUBLE), "a number", decimals=True),
     "binary": Kind((T.BINARY,), "binary"),
+    "uuid": Kind((T.UUID,), "a UUID"),
     "moment": Kind((T.TIMESTAMP, T.DATE), "a timestamp"),
     "timestamp": Kind((T.TIMESTAMP, T.DATE), "a timestamp", becomes=T.TIMESTAMP),
     "time": Kind((T.TIMESTAMP, T.DATE, T.INTERVAL), "a timestamp or an interval"),

@@ -32,6 +32,7 @@ _TYPES: Mapping[str, ColumnType] = {
     "TIMESTAMP": T.TIMESTAMP,
     "DATE": T.DATE,
     "BLOB": T.BINARY,
+    "UUID": T.UUID,
 }
 
 

@@ -49,6 +49,7 @@ TYPES: dict[exp.DType, ColumnType] = {
     exp.DType.BINARY: T.BINARY,
     exp.DType.VARBINARY: T.BINARY,
     exp.DType.BLOB: T.BINARY,
+    exp.DType.UUID: T.UUID,
 }
 
 

@@ -25,6 +25,7 @@ COMPARABLE = (
     T.DATE,
     T.INTERVAL,
     T.BINARY,
+    T.UUID,
 )
 ROOTS = (
     T.BOOLEAN,
@@ -38,6 +39,7 @@ ROOTS = (
     T.TIMESTAMP,
     T.DATE,
     T.BINARY,
+    T.UUID,
     None,
     None,
 )
@@ -218,7 +220,8 @@ def _substring(kind: ColumnType, depth: int, random: Random) -> Expression:
 
 def _concat(kind: ColumnType, depth: int, random: Random) -> Expression:
     kinds = [
-        random.choice((T.STRING, T.STRING, *NUMBERS, None, T.DATE, T.TIMESTAMP, T.BOOLEAN)) for _ in range(2)
+        random.choice((T.STRING, T.STRING, *NUMBERS, None, T.DATE, T.TIMESTAMP, T.BOOLEAN, T.UUID))
+        for _ in range(2)
     ]
     return call("concat", *(_below(k, depth - 1, random) for k in kinds))
 
@@ -293,4 +296,5 @@ _MAKERS: dict[ColumnType, list[Maker]] = {
     T.DATE: [_cast, _cast, *_CHOICES, _days, *[_declared] * 3],
     T.INTERVAL: [_interval],
     T.BINARY: [_cast, *_CHOICES, *[_declared] * 2],
+    T.UUID: [_cast, _cast, *_CHOICES],
 }

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from functools import partial
 from random import Random
+from uuid import UUID
 
 import polars as pl
 
@@ -216,6 +217,28 @@ TEXTS = [
         '{"a":',
     ),
 ]
+UUIDS = [
+    "00000000-0000-0000-0000-000000000000",
+    "ffffffff-ffff-ffff-ffff-ffffffffffff",
+    "7fffffff-ffff-ffff-ffff-ffffffffffff",
+    "80000000-0000-0000-0000-000000000000",
+    "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+    "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12",
+    "0190eebc-9c0b-7ef8-bb6d-6bb9bd380a11",
+]
+TEXTS += [
+    *UUIDS[:5],
+    UUIDS[4].upper(),
+    f"{{{UUIDS[4]}}}",
+    f"{{{UUIDS[4]}",
+    f" {UUIDS[4]}",
+    UUIDS[4].replace("-", ""),
+    f"-{UUIDS[4]}--",
+    UUIDS[4][:-1],
+    f"{UUIDS[4]}0",
+    f"{UUIDS[4][:-1]}g",
+    f"{UUIDS[4][:-1]}\n",
+]
 _DAY = 86_400_000_000
 MOMENTS = [
     *(
@@ -323,6 +346,8 @@ def value(kind: ColumnType, random: Random, specials: float = SPECIALS) -> Value
             return random.choice(INTERVALS) if special else random.randint(-(10**12), 10**12)
         case T.BINARY:
             return random.choice(BINARIES)
+        case T.UUID:
+            return random.choice(UUIDS) if special else str(UUID(int=random.getrandbits(128)))
         case _:
             return decimal_value(kind, random, special)
 

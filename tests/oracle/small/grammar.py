@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
+from uuid import UUID
 
 from optimizer.algebra.types import ColumnType
 
@@ -22,7 +23,7 @@ MOMENTS = (T.TIMESTAMP, T.DATE)
 MONEY, RATE, WIDE = T.decimal(9, 2), T.decimal(18, 6), T.decimal(38, 10)
 DECIMALS = (MONEY, RATE, WIDE)
 AMOUNTS = (*NUMBERS, *DECIMALS)
-VALUES = (*AMOUNTS, T.STRING, T.BOOLEAN, *MOMENTS, T.BINARY)
+VALUES = (*AMOUNTS, T.STRING, T.BOOLEAN, *MOMENTS, T.BINARY, T.UUID)
 """What columns hold; intervals only appear inside expressions."""
 COLUMNS: Mapping[ColumnType, tuple[str, ...]] = {
     T.INT: ("i", "j"),
@@ -33,6 +34,7 @@ COLUMNS: Mapping[ColumnType, tuple[str, ...]] = {
     T.TIMESTAMP: ("ts", "m"),
     T.DATE: ("y",),
     T.BINARY: ("b",),
+    T.UUID: ("k",),
     MONEY: ("p", "q"),
     RATE: ("r",),
     WIDE: ("w",),
@@ -191,6 +193,7 @@ _CONSTANTS: Mapping[ColumnType, tuple[str, ...]] = {
     T.BOOLEAN: ("TRUE", "FALSE"),
     T.TIMESTAMP: ("TIMESTAMP '2024-02-29 00:00:00'", "TIMESTAMP '1970-01-01 00:00:00.000001'"),
     T.DATE: ("DATE '2024-02-29'", "DATE '1969-12-31'"),
+    T.UUID: ("UUID 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'", f"UUID '{UUID(int=0)}'"),
     MONEY: ("CAST(0 AS DECIMAL(9, 2))", "CAST('1.50' AS DECIMAL(9, 2))", "CAST('-0.01' AS DECIMAL(9, 2))"),
     RATE: ("CAST(0 AS DECIMAL(18, 6))", "CAST('2.500001' AS DECIMAL(18, 6))"),
     WIDE: ("CAST(0 AS DECIMAL(38, 10))", "CAST('-0.0000000001' AS DECIMAL(38, 10))"),
@@ -237,7 +240,7 @@ def _conditions() -> Iterator[list[Form]]:
             *((a, b) for a, b in product(AMOUNTS, AMOUNTS)),
             *((a, b) for a, b in product(MOMENTS, MOMENTS)),
         ]
-        pairs += [(kind, kind) for kind in (T.STRING, T.BOOLEAN, T.BINARY, T.INTERVAL)]
+        pairs += [(kind, kind) for kind in (T.STRING, T.BOOLEAN, T.BINARY, T.UUID, T.INTERVAL)]
         text = f"({{0}} {operator} {{1}})"
         yield [Form(T.BOOLEAN, pair, text, _tried(text, pair)) for pair in pairs]
     for operator in ("AND", "OR"):
@@ -247,7 +250,7 @@ def _conditions() -> Iterator[list[Form]]:
     for text in ("({0} IS NULL)", "({0} IS NOT NULL)"):
         yield [Form(T.BOOLEAN, (kind,), text, text) for kind in VALUES]
     for text in ("({0} IN ({1}, {2}))", "({0} NOT IN ({1}, {2}))", "({0} BETWEEN {1} AND {2})"):
-        yield [Form(T.BOOLEAN, (kind,) * 3, text, text) for kind in (*AMOUNTS, T.STRING, *MOMENTS)]
+        yield [Form(T.BOOLEAN, (kind,) * 3, text, text) for kind in (*AMOUNTS, T.STRING, *MOMENTS, T.UUID)]
     for name in ("STARTS_WITH", "ENDS_WITH", "CONTAINS"):
         text = f"{name}({{0}}, {{1}})"
         yield [Form(T.BOOLEAN, (T.STRING, T.STRING), text, text)]
@@ -285,8 +288,8 @@ def _casts() -> Iterator[list[Form]]:
     convertible = (*AMOUNTS, T.BOOLEAN)
     pairs = [(a, b) for a, b in product(convertible, convertible) if a is not b]
     pairs += [(T.TIMESTAMP, T.DATE), (T.DATE, T.TIMESTAMP)]
-    pairs += [(T.STRING, kind) for kind in (*convertible, *MOMENTS)]
-    pairs += [(kind, T.STRING) for kind in (*convertible, *MOMENTS)]
+    pairs += [(T.STRING, kind) for kind in (*convertible, *MOMENTS, T.UUID)]
+    pairs += [(kind, T.STRING) for kind in (*convertible, *MOMENTS, T.UUID)]
     for source, target in pairs:
         name = str(target).upper() if target is not T.STRING else "VARCHAR"
         yield [Form(target, (source,), f"CAST({{0}} AS {name})", f"TRY_CAST({{0}} AS {name})")]

@@ -36,8 +36,8 @@ class Reference:
             table = table.append_column("@t", table["ts"].cast(pa.int64()))
             _connection().register("arrived", table)
             _connection().execute(
-                f'CREATE OR REPLACE TABLE {name} AS SELECT * EXCLUDE "@t", "@t"::HUGEINT AS "@us" '
-                "FROM arrived"
+                f'CREATE OR REPLACE TABLE {name} AS SELECT * EXCLUDE "@t" REPLACE (k::UUID AS k), '
+                '"@t"::HUGEINT AS "@us" FROM arrived'
             )
 
     def has_results(self, query: SmallQuery) -> bool:

@@ -7,6 +7,7 @@ import random
 from collections.abc import Mapping
 from datetime import date, timedelta
 from decimal import Decimal
+from uuid import UUID
 
 import pyarrow as pa
 
@@ -23,6 +24,7 @@ ARROW: Mapping[ColumnType, pa.DataType] = {
     T.TIMESTAMP: pa.timestamp("us", "UTC"),
     T.DATE: pa.date32(),
     T.BINARY: pa.binary(),
+    T.UUID: pa.string(),
     **{kind: pa.decimal128(kind.precision, kind.scale) for kind in DECIMALS},
 }
 SECOND_US = 1_000_000
@@ -41,6 +43,7 @@ ORDINARY: Mapping[ColumnType, tuple[object, ...]] = {
     T.TIMESTAMP: tuple(START_US + s * SECOND_US for s in (0, 1, 2, 300)),
     T.DATE: tuple(date(2024, 2, 28) + timedelta(days=d) for d in (0, 1, 2)),
     T.BINARY: (b"a", b"b", b"ab", b""),
+    T.UUID: tuple(f"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a1{n}" for n in range(1, 4)),
     **{kind: tuple(map(Decimal, ("0", "1", "2", "-1", "0.5", "1.5", "7"))) for kind in DECIMALS},
 }
 ODD: Mapping[ColumnType, tuple[object, ...]] = {
@@ -88,6 +91,7 @@ ODD: Mapping[ColumnType, tuple[object, ...]] = {
         "1e400",
         "2024-02-29",
         "true",
+        "a0eebc999c0b4ef8bb6d6bb9bd380a11",
         "x" * 13,
         "x" * 12,
         "y" * 5000,
@@ -103,6 +107,7 @@ ODD: Mapping[ColumnType, tuple[object, ...]] = {
     ),
     T.DATE: (date(1, 1, 1), date(9999, 12, 31), _EPOCH, _EPOCH - timedelta(days=1), date(1900, 2, 28)),
     T.BINARY: (b"\x00", b"a\x00", b"\xff\xfe", b"\x80", b"z" * 13, b"q" * 4000, "ü".encode()),
+    T.UUID: tuple(str(UUID(int=n)) for n in (0, 1, 2**127 - 1, 2**127, 2**128 - 1)),
     MONEY: tuple(map(Decimal, ("9999999.99", "-9999999.99", "0.01", "-0.01", "0.1", "2.5"))),
     RATE: tuple(map(Decimal, ("999999999999.999999", "0.000001", "0.100000", "2.500001", "9007199.254741"))),
     WIDE: tuple(

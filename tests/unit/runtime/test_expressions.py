@@ -35,6 +35,7 @@ SQL_TYPES = {
     T.DATE: "DATE",
     T.INTERVAL: "INTERVAL",
     T.BINARY: "BLOB",
+    T.UUID: "UUID",
 }
 INTS = st.one_of(st.integers(-12, 12), st.sampled_from([-(2**31), 2**31 - 1, 46341, -99995]))
 BIGINTS = st.one_of(
@@ -79,6 +80,7 @@ VALUES: dict[ColumnType, st.SearchStrategy[object]] = {
     T.DATE: st.dates(date(1900, 1, 1), date(2100, 1, 1)),
     T.INTERVAL: st.timedeltas(timedelta(days=-400), timedelta(days=400)),
     T.BINARY: st.binary(max_size=4),
+    T.UUID: st.uuids().map(str),
 }
 NUMBERS = (T.INT, T.BIGINT, T.DOUBLE)
 PATTERNS = ("%", "", "a%", "%b", "%a%", "a_%", "_", "é%", "A%b", "%.%", "a\\%", "%\n%")

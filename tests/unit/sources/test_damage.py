@@ -13,6 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,6 +39,7 @@ TYPES = {
     "timestamp": pa.timestamp("us", "UTC"),
     "date": pa.date32(),
     "binary": pa.binary(),
+    "uuid": pa.uuid(),
 }
 
 
@@ -54,6 +56,7 @@ def rows(count: int) -> pa.Table:
             "timestamp": pa.array(numbers, TYPES["timestamp"]),
             "date": pa.array(numbers, TYPES["date"]),
             "binary": pa.array([None if n is None else b"\xff%d" % n for n in numbers], TYPES["binary"]),
+            "uuid": pa.array([None if n is None else UUID(int=n).bytes for n in numbers], TYPES["uuid"]),
         }
     )
 
@@ -138,6 +141,7 @@ def expected_rows(content: bytes) -> tuple[list[dict[str, Any]], int]:
         stored = in_numbers(stored.set_column(place, "string", pa.chunked_array(raw, pa.binary())))
         for row in stored.to_pylist():
             fits = True
+            row["uuid"] = row["uuid"] and str(row["uuid"])
             for name, unit in units.items():
                 if row[name] is None:
                     continue

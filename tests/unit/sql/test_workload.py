@@ -182,8 +182,8 @@ BROKEN = {
     "streams: {r: {event_time: a, columns: {a: int}}}": "streams.yaml:1:27: streams.r.event_time: "
     "found int column a, expected a timestamp column",
     "streams: {r: {event_time: at, columns: {at: timestmp}}}": "streams.yaml:1:45: streams.r.columns.at: "
-    "found type timestmp, expected one of bigint, int, double, string, boolean, timestamp, date, binary, "
-    "decimal(digits, digits behind the point); "
+    "found type timestmp, expected one of bigint, int, double, string, boolean, timestamp, date, "
+    "binary, uuid, decimal(digits, digits behind the point); "
     "did you mean timestamp?",
     "streams: {r: {event_time: at, columns: [at]}}": "streams.yaml:1:40: streams.r.columns: found a list, "
     "expected key: value entries",

@@ -153,6 +153,8 @@ export const SQL_FUNCTIONS: readonly SqlFunction[] = [
   {"sql": "STRFTIME", "signature": "STRFTIME(at, format)", "help": "A timestamp as text."},
   {"sql": "STRPTIME", "signature": "STRPTIME(text, format)", "help": "The timestamp that a text says."},
   {"sql": "TRY_STRPTIME", "signature": "TRY_STRPTIME(text, format)", "help": "As STRPTIME; NULL also for a constant that says none."},
+  {"sql": "UUID_EXTRACT_VERSION", "signature": "UUID_EXTRACT_VERSION(id)", "help": "The version of a UUID, such as 4 or 7."},
+  {"sql": "UUID_EXTRACT_TIMESTAMP", "signature": "UUID_EXTRACT_TIMESTAMP(id)", "help": "When a UUID of version 7 was made; NULL of other versions."},
   {"sql": "JSON_EXTRACT_STRING", "signature": "JSON_EXTRACT_STRING(json, path)", "help": "What stands at a path, a string without its quotes. Also json ->> path."},
   {"sql": "JSON_EXISTS", "signature": "JSON_EXISTS(json, path)", "help": "Whether something stands at a path."},
   {"sql": "JSON_TYPE", "signature": "JSON_TYPE(json, path?)", "help": "The type of what stands at a path: OBJECT, ARRAY, VARCHAR, ..."},

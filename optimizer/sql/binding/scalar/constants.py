@@ -79,8 +79,8 @@ def fold(expression: Call) -> Expression:
                 # DuckDB has -(-2147483648) as a constant of the next type.
                 raise ConstantError(f"{value} is no {expression.type}")
             return Literal(int(value), expression.type)
-        case T.STRING, _:
-            return Literal(str(value), T.STRING)
+        case ((T.STRING | T.UUID), _):
+            return Literal(str(value), expression.type)
         case kind, Decimal() if kind.is_decimal:
             return Literal(decimal_text(value, kind.scale), kind)
     return expression
