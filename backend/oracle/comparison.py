@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from uuid import UUID
 
@@ -126,6 +126,8 @@ def _value(value: object, kind: ColumnType) -> object:
             return format(value, "f")
         case UUID():
             return str(value)
+        case time():
+            return value.isoformat()
         case datetime() | date():
             return shown(value)
         case int() if kind is ColumnType.DOUBLE:

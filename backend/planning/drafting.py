@@ -187,6 +187,7 @@ _WIDTHS = {
     ColumnType.BINARY: 16,
     ColumnType.INTERVAL: 8,
     ColumnType.UUID: 44,
+    ColumnType.TIME: 8,
 }
 """Bytes of a value in an Arrow column; texts and binaries are taken to be short."""
 _DECIMAL_BYTES = 16

@@ -7,7 +7,7 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import reduce
 from typing import Any
@@ -136,6 +136,8 @@ def _table(rows: Sequence[Mapping[str, object]], stream: Stream) -> pa.Table:
             values = [None if value is None else base64.b64decode(value) for value in values]
         if kind.is_decimal:
             values = [None if value is None else Decimal(value) for value in values]
+        if kind is ColumnType.TIME:
+            values = [None if value is None else time.fromisoformat(value) for value in values]
         if kind in (ColumnType.TIMESTAMP, ColumnType.DATE):
             read = datetime.fromisoformat if kind is ColumnType.TIMESTAMP else _date
             values = [None if value is None else read(value) for value in values]

@@ -1,8 +1,8 @@
 """Tuples as JSON: what the ingest endpoint takes, and how stored values are shown.
 
 bigint and int are JSON integers, double any JSON number, boolean true or false, timestamp an
-ISO 8601 text (UTC unless it says otherwise), date `YYYY-MM-DD`, binary base64, uuid its text, decimal a
-text of digits, or a number. A missing column is NULL.
+ISO 8601 text (UTC unless it says otherwise), date `YYYY-MM-DD`, time `HH:MM:SS`, binary base64,
+uuid its text, decimal a text of digits, or a number. A missing column is NULL.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from optimizer.algebra.functions.decimals import decimal_text, to_decimal
 from optimizer.algebra.functions.uuids import uuid_text
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import time_text
 from optimizer.logical.stream import MAX_AHEAD, Stream
 
 _BITS = {ColumnType.BIGINT: 63, ColumnType.INT: 31}
@@ -32,6 +33,7 @@ _EXPECTED = {
     ColumnType.TIMESTAMP: "an ISO 8601 timestamp such as 2013-01-01T10:00:00Z",
     ColumnType.DATE: "a date such as 2013-01-01",
     ColumnType.BINARY: "base64 text",
+    ColumnType.TIME: "a time such as 10:00:00",
     ColumnType.UUID: "a UUID such as a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
 }
 
@@ -126,6 +128,8 @@ def _normalize_value(value: object, kind: ColumnType) -> object:
             return moment.isoformat().replace("+00:00", "Z")
         case ColumnType.DATE, str():
             return date.fromisoformat(value).isoformat()
+        case ColumnType.TIME, str():
+            return time_text(value)
         case ColumnType.UUID, str():
             return uuid_text(value.strip())
         case ColumnType.BINARY, str():

@@ -8,7 +8,7 @@ DuckDB's `TRY(...)`: a running job must outlive a bad tuple, and NULL makes no p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from functools import lru_cache
 
@@ -106,6 +106,8 @@ def literal(constant: Literal) -> pl.Expr:
             )
         case ColumnType.DATE:
             return pl.lit(date.fromisoformat(str(value)), dtype=dtype)
+        case ColumnType.TIME:
+            return pl.lit(time.fromisoformat(str(value)), dtype=dtype)
         case ColumnType.BINARY:
             return pl.lit(bytes.fromhex(str(value)), dtype=dtype)
         case ColumnType.INTERVAL:

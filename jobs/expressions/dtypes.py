@@ -30,6 +30,7 @@ DTYPES: Mapping[ColumnType, pl.DataType] = _Dtypes(
         ColumnType.BINARY: pl.Binary(),
         ColumnType.INTERVAL: pl.Duration("us"),
         ColumnType.UUID: pl.String(),
+        ColumnType.TIME: pl.Time(),
     }
 )
 
@@ -41,6 +42,14 @@ LAST_MIDNIGHT = 106_751_991
 """Days from 1970 to the last that begins with a timestamp; as many before it are those to the first."""
 FOREVER_DAY = 2**31 - 1
 """The day number of the date `infinity`; that of `-infinity` is its negative."""
+
+
+DAY_US = 86_400_000_000
+
+
+def times(microseconds: pl.Series) -> pl.Series:
+    """Times of a day from their microseconds, which all must be of one day."""
+    return (microseconds * 1000).cast(pl.Time)
 
 
 def midnight(date: pl.Expr) -> pl.Expr:

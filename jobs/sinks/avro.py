@@ -66,6 +66,8 @@ def _type(kind: pa.DataType) -> Any:
         return {"type": "long", "logicalType": "timestamp-micros"}
     if pa.types.is_date(kind):
         return {"type": "int", "logicalType": "date"}
+    if pa.types.is_time(kind):
+        return {"type": "long", "logicalType": "time-micros"}
     if pa.types.is_duration(kind) or pa.types.is_int64(kind):
         return "long"
     if pa.types.is_integer(kind):

@@ -82,6 +82,9 @@ def declared(rows: pa.Table, outputs: Iterable[tuple[str, ColumnType]]) -> pa.Ta
     UuidType(extension<arrow.uuid>)
     """
     for name, kind in outputs:
+        if kind is ColumnType.TIME:
+            place = rows.schema.get_field_index(name)
+            rows = rows.set_column(place, name, rows.column(place).cast(ARROW_TYPES[kind]))
         if kind in DECLARED_TYPES:
             place = rows.schema.get_field_index(name)
             rows = rows.set_column(place, name, as_declared(rows.column(place), kind))

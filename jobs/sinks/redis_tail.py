@@ -9,7 +9,7 @@ import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -156,5 +156,7 @@ def _plain(value: object) -> object:
             return format(value, "f")
         case UUID():
             return str(value)
+        case time():
+            return value.isoformat()
         case _:
             return value

@@ -139,6 +139,8 @@ class Generator(LiveConnector):
 
 CONNECTOR = Generator()
 
+_DAY_US = 86_400_000_000
+
 
 def generate(descriptor: GeneratedRange, stream: GraphStream) -> pa.Table:
     """The described tuples: event times at a steady rate, every other column uniform.
@@ -178,6 +180,8 @@ def _typed(values: np.ndarray, kind: ColumnType, times: np.ndarray) -> pa.Array:
             return pa.array(values).cast(pa.string()).cast(ARROW_TYPES[kind])
         case ColumnType.BINARY:
             return pa.array(values).cast(pa.string()).cast(pa.binary()).cast(ARROW_TYPES[kind])
+        case ColumnType.TIME:
+            return pa.array(values % _DAY_US).cast(ARROW_TYPES[kind])
         case ColumnType.UUID:
             return pa.array([str(UUID(int=value)) for value in values.tolist()], ARROW_TYPES[kind])
         case ColumnType.BOOLEAN:

@@ -68,7 +68,7 @@ def _hashes(keys: pl.Series) -> npt.NDArray[np.uint64]:
         return _mix(_filled(keys.cast(pl.UInt64)).to_numpy())
     if dtype == pl.Date:
         return _mix(_midnights(_filled(keys.to_physical())).view(np.uint64))
-    if dtype == pl.Datetime:
+    if dtype in (pl.Datetime, pl.Time):
         return _mix(_filled(keys.to_physical()).to_numpy().view(np.uint64))
     if dtype in (pl.String, pl.Binary):
         # Hashing each distinct value once keeps the one slow part proportional to their number.

@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 import duckdb
@@ -117,6 +117,8 @@ def _plain(value: object) -> object:
         case datetime():
             return value.replace(tzinfo=None).isoformat() + "Z"
         case date():
+            return value.isoformat()
+        case time():
             return value.isoformat()
         case timedelta():
             return f"{value.total_seconds()} seconds"

@@ -219,7 +219,7 @@ AGGREGATES = {
         ),
         AggregateFunction(
             "quantile_disc",
-            ((*NUMBERS, T.TIMESTAMP, T.DATE, T.STRING),),
+            ((*NUMBERS, T.TIMESTAMP, T.DATE, T.STRING, T.UUID, T.TIME),),
             None,
             "QUANTILE_DISC(value, fraction)",
             "The least value that at least a fraction of all, such as 0.95, is not above.",

@@ -33,9 +33,9 @@ class Column:
 class Literal:
     """A constant.
 
-    Timestamps and dates are ISO 8601 text (UTC), binaries hexadecimal text, intervals whole microseconds,
-    decimals text with all digits behind the point that their type has, UUIDs their text in lower case;
-    NULL is `None` with the type that its context asks for.
+    Timestamps, dates and times are ISO 8601 text (UTC), binaries hexadecimal text, intervals whole
+    microseconds, decimals text with all digits behind the point that their type has, UUIDs text in lower
+    case; NULL is `None` with the type that its context asks for.
     """
 
     value: LiteralValue

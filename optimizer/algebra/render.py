@@ -8,6 +8,7 @@ from math import isfinite
 from optimizer.algebra.expression import Call, Column, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS
 from optimizer.algebra.functions.decimals import decimal_constant
+from optimizer.algebra.functions.declaration import END_OF_DAY
 from optimizer.algebra.types import TEXTUAL, ColumnType
 from optimizer.algebra.typing import ROUNDING, with_bare_constants
 from optimizer.algebra.udf_names import user_name
@@ -30,6 +31,7 @@ _DUCKDB_TYPES = {
     T.BINARY: "BLOB",
     T.INTERVAL: "INTERVAL",
     T.UUID: "UUID",
+    T.TIME: "TIME",
 }
 _UNITS = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000))
 
@@ -143,8 +145,8 @@ class _Writer:
                 return f"TIMESTAMP '{str(value).replace('T', ' ')}'", _ATOM
             case T.DATE, _:
                 return f"DATE '{value}'", _ATOM
-            case T.UUID, _:
-                return f"UUID '{value}'", _ATOM
+            case ((T.UUID | T.TIME), _):
+                return f"{literal.type.upper()} '{value}'", _ATOM
             case T.BINARY, _:
                 return f"from_hex('{value}')", _ATOM
             case T.BOOLEAN, _:
@@ -234,6 +236,10 @@ class _Writer:
             # DuckDB would pass over the offset in a text.
             return f"CAST(CAST({operand} AS TIMESTAMPTZ) AS TIMESTAMP)"
         text = self._typed(operand, target)
+        if source is T.STRING and target is T.TIME:
+            return f"nullif({text}, {END_OF_DAY})"
+        if source is T.TIME and target is T.INTERVAL:
+            return f"to_microseconds(epoch_us({operand}))"
         # The sign of NaN is the processor's choice.
         return f"replace({text}, '-nan', 'nan')" if source is T.DOUBLE and target is T.STRING else text
 

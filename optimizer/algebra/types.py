@@ -14,9 +14,10 @@ class ColumnType(str):
     """A column's type, by its name in streams.yaml.
 
     There is one object per type, so types are compared by `is`, as members of an enum. `TIMESTAMP` is UTC
-    with microseconds. `INTERVAL` never is a column's type: it only appears inside expressions, as a
-    difference of two timestamps or as a literal. A `UUID` is carried as its text of 36 characters, in lower
-    case: these are in the same order. Decimals have digits in all and digits behind the point:
+    with microseconds, and a `TIME` one of a day, before 24:00:00. A `UUID` is carried as its text of 36
+    characters, in lower case: these are in the same order. `INTERVAL` never is a column's type: it only
+    appears inside expressions, as a difference of two timestamps or as a literal. Decimals have digits in all
+    and digits behind the point:
 
     >>> ColumnType("decimal(12, 2)") is ColumnType.decimal(12, 2)
     True
@@ -34,6 +35,7 @@ class ColumnType(str):
     BINARY: ClassVar[ColumnType]
     INTERVAL: ClassVar[ColumnType]
     UUID: ClassVar[ColumnType]
+    TIME: ClassVar[ColumnType]
 
     precision: int
     """Digits of a decimal; 0 of other types."""
@@ -140,6 +142,7 @@ ColumnType.DATE = _interned("date")
 ColumnType.BINARY = _interned("binary")
 ColumnType.INTERVAL = _interned("interval")
 ColumnType.UUID = _interned("uuid")
+ColumnType.TIME = _interned("time")
 
 PLAIN_TYPES = tuple(_TYPES.values())
 """The types without digits, intervals among them."""

@@ -11,7 +11,7 @@ A call is also put into canonical order (`optimizer.algebra.normalize`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import reduce
 
@@ -33,7 +33,7 @@ from optimizer.algebra.types import (
 T = ColumnType
 _INTEGERS = frozenset({T.INT, T.BIGINT})
 _MOMENTS = frozenset({T.TIMESTAMP, T.DATE})
-_FROM_TEXT = frozenset({*_MOMENTS, T.UUID})
+_FROM_TEXT = frozenset({*_MOMENTS, T.UUID, T.TIME})
 """As which constant texts are read beside them."""
 _EXACT_DOUBLES = 2**53, 22
 """Decimals of no more units and digits behind the point are doubles that are rounded once."""
@@ -82,9 +82,9 @@ def call(name: str, *arguments: Expression) -> Expression:
     function = FUNCTIONS[name]
     if len(arguments) < function.least or (function.most is not None and len(arguments) > function.most):
         raise ValueError(f"{function.sql} takes {arity(function)}, not {len(arguments)}")
-    by_days = _days(name, arguments)
-    if by_days is not None:
-        return by_days
+    made = _days(name, arguments) or _of_day(name, arguments)
+    if made is not None:
+        return made
     if name == "nullif" and [a.type for a in arguments] == [T.DATE, T.TIMESTAMP]:
         # Compared as a timestamp, it stays a date.
         return call("case", call("eq", *arguments), Literal(None, T.DATE), arguments[0])
@@ -165,6 +165,7 @@ def cast(expression: Expression, target: ColumnType) -> Expression:
         or (target is T.STRING and source is not T.INTERVAL)
         or all(kind.is_numeric or kind is T.BOOLEAN for kind in (source, target))
         or {source, target} <= _MOMENTS
+        or (source, target) in ((T.TIMESTAMP, T.TIME), (T.TIME, T.INTERVAL))
     )  # fmt: skip
     if source is T.BOOLEAN and target.is_decimal and target.precision == target.scale:
         # Its 1 does not fit; DuckDB 2.0 makes it the smallest number above zero.
@@ -355,6 +356,39 @@ def _days(name: str, arguments: Sequence[Expression]) -> Expression | None:
     return None
 
 
+def _of_day(name: str, arguments: Sequence[Expression]) -> Expression | None:
+    """Add to times of a day, as DuckDB does.
+
+    An interval more or less is a time, round midnight, and a date and a time are a timestamp. None if no time
+    is among the arguments.
+    """
+    if name not in ("add", "subtract") or T.TIME not in (types := [a.type for a in arguments]):
+        return None
+    left, right = (Literal(None, T.INTERVAL) if _untyped(a) else a for a in arguments)
+    if name == "add" and types[1] is T.TIME:
+        left, right = right, left
+    if left.type is T.TIME and right.type is T.DATE and name == "add":
+        return call("add", cast(right, T.TIMESTAMP), cast(left, T.INTERVAL))
+    if left.type is T.TIME and right.type is T.INTERVAL:
+        return Call(name, (left, right), T.TIME)
+    wrong = types.index(T.TIME) if types[0] is not T.TIME else 1
+    raise TypeMismatch(wrong, str(types[wrong]), "an interval, or a date that is added")
+
+
+def time_text(text: str) -> str:
+    """The canonical text of a time of day.
+
+    >>> time_text("9:05"[:0] + "09:05")
+    '09:05:00'
+
+    Raises `ValueError` for a text that is none, or has a zone.
+    """
+    found = time.fromisoformat(text.strip())
+    if found.tzinfo is not None or not text.strip()[0].isdigit():
+        raise ValueError(f"{text!r:.80} is no time")
+    return found.isoformat()
+
+
 def _signature(function: Function, arguments: Sequence[Expression]) -> Typed:
     """Arguments as the parameters of the function want them."""
     typed = []
@@ -438,6 +472,7 @@ _TYPED = {
 _SUCH_AS: dict[ColumnType, str] = {
     T.TIMESTAMP: "a timestamp such as '2013-01-31 14:30:00'",
     T.DATE: "a date such as '2013-01-31'",
+    T.TIME: "a time such as '14:30:00'",
     T.UUID: "a UUID such as 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'",
 }
 
@@ -447,6 +482,8 @@ def _read(text: str, target: ColumnType) -> str:
     try:
         if target is T.UUID:
             return uuid_text(text)
+        if target is T.TIME:
+            return time_text(text)
         if target is T.DATE:
             return date.fromisoformat(text.strip()).isoformat()
         moment = datetime.fromisoformat(text.strip())

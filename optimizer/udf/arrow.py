@@ -31,6 +31,7 @@ ARROW_TYPES: Mapping[ColumnType, pa.DataType] = _ArrowTypes(
         ColumnType.DATE: pa.date32(),
         ColumnType.BINARY: pa.large_binary(),
         ColumnType.UUID: pa.large_string(),
+        ColumnType.TIME: pa.time64("us"),
     }
 )
 """By column type; an interval never is a column."""

@@ -13,7 +13,7 @@ def user_call(function: UserFunction, arguments: tuple[Expression, ...]) -> Expr
     """A call of a user function, in normal form.
 
     Narrower numbers are cast to the declared type, NULL takes it, and text that is a constant becomes the
-    timestamp, date or UUID that is asked for, as in other calls.
+    timestamp, date, time or UUID that is asked for, as in other calls.
 
     Raises `TypeMismatch` for an argument of another type, `ValueError` for a wrong number of arguments.
     """
@@ -34,7 +34,7 @@ def _converted(position: int, argument: Expression, wanted: ColumnType) -> Expre
         and wanted in NUMBERS
         and NUMBERS.index(argument.type) < NUMBERS.index(wanted)
     )
-    read = wanted in (ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.UUID)
+    read = wanted in (ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.UUID, ColumnType.TIME)
     constant = read and isinstance(argument, Literal) and argument.type is ColumnType.STRING
     if widens or constant:
         try:

@@ -7,7 +7,7 @@ import binascii
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import ClassVar, TypeAlias
 
@@ -18,13 +18,14 @@ from optimizer.algebra.functions.decimals import to_decimal
 from optimizer.algebra.functions.uuids import uuid_text
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import time_text
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.durations import parse_duration_us
 from optimizer.logical.query import Query
 from optimizer.logical.stream import Stream
 from optimizer.workload.yaml_nodes import YamlDocument
 
-Value: TypeAlias = int | float | Decimal | str | bool | datetime | date | timedelta | bytes | None
+Value: TypeAlias = int | float | Decimal | str | bool | datetime | date | time | timedelta | bytes | None
 Row: TypeAlias = Mapping[str, Value]
 
 _KEYS = ("given", "late", "expect", "dead_letters")
@@ -214,6 +215,7 @@ _EXPECTED = {
     ColumnType.DATE: "a day such as 2013-01-01",
     ColumnType.BINARY: "base64",
     ColumnType.INTERVAL: "a duration such as 5 minutes",
+    ColumnType.TIME: "a time such as 10:00:00",
     ColumnType.UUID: "a UUID such as a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
 }
 _TRUTH = {"true": True, "false": False}
@@ -248,6 +250,8 @@ def _read(text: str, kind: ColumnType) -> Value:
             return timedelta(microseconds=parse_duration_us(text))
         case ColumnType.UUID:
             return uuid_text(text)
+        case ColumnType.TIME:
+            return time.fromisoformat(time_text(text))
         case kind if kind.is_decimal:
             return to_decimal(text.replace("_", ""), kind)
         case _:

@@ -22,7 +22,7 @@ def test_seeds_that_once_failed(seed: int) -> None:
     assert isinstance(judge(case), Compared)
 
 
-@pytest.mark.parametrize("seed", [20085, 20177, 20297])
+@pytest.mark.parametrize("seed", [20028, 20048, 20068])
 def test_versions_are_looked_up_in_plans_with_slices(seed: int) -> None:
     case = case_of(seed)
     assert case.workload.table is not None

@@ -27,7 +27,7 @@ const INFIX: Readonly<Record<string, [string, number]>> = {
 };
 const CALL_NAMES: Readonly<Record<string, string>> = { day_of_week: "DAYOFWEEK" };
 /** Types whose constants are texts behind the type's name. */
-const NAMED = new Set(["timestamp", "date", "uuid"]);
+const NAMED = new Set(["timestamp", "date", "uuid", "time"]);
 
 function literalText(value: boolean | number | string | null, type: string): string {
   if (value === null) return "NULL";

@@ -21,6 +21,7 @@ export const COLUMN_TYPES: readonly ColumnType[] = [
   "date",
   "binary",
   "uuid",
+  "time",
 ];
 /** What a decimal's type begins as: digits in all, and those behind the point. */
 export const NEW_DECIMAL = "decimal(18,2)";

@@ -13,11 +13,13 @@ import polars as pl
 from jobs.expressions.conversion import convert
 from jobs.expressions.decimals import product, total
 from jobs.expressions.dtypes import (
+    DAY_US,
     DTYPES,
     FIRST_MOMENT,
     FOREVER,
     FOREVER_DAY,
     PAST_FOREVER,
+    times,
 )
 from jobs.expressions.functions.doubles import by_rows, by_vectors
 from jobs.expressions.functions.reference import answers, by_duckdb
@@ -44,6 +46,8 @@ def _arithmetic(operator: Operator) -> Callable[[Call, Sequence[pl.Expr]], pl.Ex
         if call.type in _MOMENTS and call.arguments[0].type not in _MOMENTS:
             # A plan may have first what is added to a moment.
             call, arguments = replace(call, arguments=call.arguments[::-1]), arguments[::-1]
+        if call.type is ColumnType.TIME:
+            return _of_day(operator, call, arguments)
         if call.type is ColumnType.TIMESTAMP or call.type is ColumnType.INTERVAL:
             return _moments(operator, call, arguments)
         if call.type is ColumnType.DATE:
@@ -61,6 +65,19 @@ def _arithmetic(operator: Operator) -> Callable[[Call, Sequence[pl.Expr]], pl.Ex
         return operator(first, second)
 
     return implement
+
+
+def _of_day(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+    """A time some interval from another, round midnight."""
+    ordered = arguments if call.arguments[0].type is ColumnType.TIME else arguments[::-1]
+    kernel = partial(_round_midnight, 1 if operator is add else -1)
+    return pl.map_batches(ordered, kernel, return_dtype=DTYPES[ColumnType.TIME], is_elementwise=True)
+
+
+def _round_midnight(sign: int, columns: Sequence[pl.Series]) -> pl.Series:
+    begin, interval = (column.to_physical().cast(pl.Int64) for column in columns)
+    reached = begin // 1000 + sign * (interval % DAY_US)
+    return times((reached % DAY_US + DAY_US) % DAY_US).alias(columns[0].name)
 
 
 def _decimals(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:

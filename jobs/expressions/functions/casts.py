@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from jobs.expressions.conversion import convert
 from jobs.expressions.decimals import rounded, units
-from jobs.expressions.dtypes import DTYPES, midnight
+from jobs.expressions.dtypes import DAY_US, DTYPES, FIRST_MOMENT, FOREVER, midnight, times
 from jobs.expressions.functions.reference import guarded, referred
 from jobs.expressions.functions.timestamps import in_ordinary_days, in_ordinary_years
 from optimizer.algebra.expression import Call
+from optimizer.algebra.functions.declaration import END_OF_DAY
 from optimizer.algebra.render import duckdb_type
 from optimizer.algebra.types import ColumnType
 from optimizer.udf.arrow import uuid_texts
@@ -30,6 +31,10 @@ def cast(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
         return from_text(value, target)
     if target is T.STRING:
         return _to_text(value, source)
+    if target is T.INTERVAL:
+        return (value.to_physical() // 1000).cast(DTYPES[target])
+    if target is T.TIME:
+        return value.map_batches(_time_of_day, return_dtype=DTYPES[target], is_elementwise=True)
     if target is T.TIMESTAMP:
         return midnight(value)
     if target is T.DATE:
@@ -50,6 +55,7 @@ def cast(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
 
 _WHOLE = r"^[+-]?[0-9]{1,18}$"
 _DECIMAL = r"^[+-]?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?$"
+_TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?$"
 _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?$"
 
 
@@ -64,6 +70,9 @@ def from_text(value: pl.Expr, target: ColumnType) -> pl.Expr:
             return guarded(partial(_read, DTYPES[target]), partial(_alike, _DECIMAL), sql, value, target)
         case T.TIMESTAMP:
             return guarded(_read_moment, partial(_alike, _MOMENT), sql, value, target)
+        case T.TIME:
+            sql = f"nullif({sql}, {END_OF_DAY})"
+            return guarded(_read_time, partial(_alike, _TIME), sql, value, target)
         case T.UUID:
             return value.map_batches(_uuids, return_dtype=DTYPES[T.UUID], is_elementwise=True)
         case kind if kind.is_decimal:
@@ -80,6 +89,17 @@ def _alike(pattern: str, texts: pl.Series) -> bool:
 
 def _read(dtype: pl.DataType, texts: pl.Series) -> pl.Series:
     return texts.cast(dtype, strict=False)
+
+
+def _read_time(texts: pl.Series) -> pl.Series:
+    return texts.str.to_time("%H:%M:%S%.f", strict=False)
+
+
+def _time_of_day(moments: pl.Series) -> pl.Series:
+    ticks = moments.to_physical()
+    known = pl.select(pl.when((ticks >= FIRST_MOMENT) & (ticks != FOREVER)).then(ticks)).to_series()
+    # The remainder of what is before 1970 is counted from midnight, too.
+    return times((known % DAY_US + DAY_US) % DAY_US).alias(moments.name)
 
 
 def _uuids(texts: pl.Series) -> pl.Series:
@@ -99,6 +119,8 @@ def _to_text(value: pl.Expr, source: ColumnType) -> pl.Expr:
             return guarded(_moment_text, in_ordinary_years, "CAST(c0 AS VARCHAR)", value, T.STRING)
         case T.DATE:
             return guarded(_date_text, in_ordinary_days, "CAST(c0 AS VARCHAR)", value, T.STRING)
+        case T.TIME:
+            return value.map_batches(_time_text, return_dtype=pl.String, is_elementwise=True)
         case T.BINARY:
             return referred("CAST(c0 AS VARCHAR)", [value], T.STRING)
         case T.DOUBLE:
@@ -113,6 +135,10 @@ def _to_text(value: pl.Expr, source: ColumnType) -> pl.Expr:
 def _moment_text(moments: pl.Series) -> pl.Series:
     # Fractions end with their last digit that is not zero.
     return moments.dt.to_string("%Y-%m-%d %H:%M:%S%.6f").str.replace(r"\.?0+$", "")
+
+
+def _time_text(found: pl.Series) -> pl.Series:
+    return found.dt.to_string("%H:%M:%S%.6f").str.replace(r"\.?0+$", "")
 
 
 def _date_text(dates: pl.Series) -> pl.Series:

@@ -89,6 +89,8 @@ def answers(sql: str, result: ColumnType, columns: Sequence[pl.Series]) -> pl.Se
 
 
 def _readable(column: pl.Series) -> pa.Array:
+    if column.dtype == pl.Time:
+        return column.to_arrow().cast(pa.time64("us"))
     if isinstance(column.dtype, pl.Datetime):
         ticks = column.to_physical()
         first = ticks.min()

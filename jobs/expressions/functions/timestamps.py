@@ -49,6 +49,10 @@ def _part(
     name: str, method: Callable[[pl.Series], pl.Series]
 ) -> Callable[[Call, Sequence[pl.Expr]], pl.Expr]:
     def implement(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
+        if call.arguments[0].type is T.TIME:
+            return arguments[0].map_batches(
+                lambda column: method(column).cast(pl.Int64), return_dtype=pl.Int64, is_elementwise=True
+            )
         return guarded(
             lambda column: method(column.cast(DTYPES[T.TIMESTAMP])).cast(pl.Int64),
             in_ordinary_days if call.arguments[0].type is T.DATE else in_ordinary_years,
@@ -72,6 +76,8 @@ def _epoch(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
         # DuckDB counts the days between two moments apart.
         days = (ticks.abs() // _DAY_US) * ticks.sign()
         return (days * 86_400).cast(pl.Float64) + _seconds(ticks - days * _DAY_US)
+    if call.arguments[0].type is T.TIME:
+        return _seconds(arguments[0].to_physical() // 1000)
     if call.arguments[0].type is T.DATE:
         day = arguments[0].to_physical().cast(pl.Int64)
         return pl.when(day.abs() != FOREVER_DAY).then((day * 86_400).cast(pl.Float64))

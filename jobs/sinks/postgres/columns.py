@@ -112,6 +112,7 @@ _TYPES = (
     (pa.types.is_float64, "double precision"),
     (pa.types.is_timestamp, "timestamp with time zone"),
     (pa.types.is_date, "date"),
+    (pa.types.is_time, "time without time zone"),
     (lambda kind: kind == pa.uuid(), "uuid"),
     (pa.types.is_duration, "interval"),
     (lambda kind: pa.types.is_binary(kind) or pa.types.is_large_binary(kind), "bytea"),

@@ -15,6 +15,7 @@ Mask = npt.NDArray[np.bool_]
 
 _US_PER = {"s": 1_000_000, "ms": 1000, "us": 1}
 _MS_PER_DAY = 86_400_000
+_DAY_US = 86_400_000_000
 
 
 def stream_schema(columns: tuple[tuple[str, ColumnType], ...]) -> pa.Schema:
@@ -59,6 +60,8 @@ def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
             return bool(pa.types.is_timestamp(found))
         case ColumnType.DATE:
             return bool(pa.types.is_date(found))
+        case ColumnType.TIME:
+            return bool(pa.types.is_time(found))
         case ColumnType.BINARY:
             return bool(pa.types.is_binary(found) or pa.types.is_large_binary(found))
         case kind if kind.is_decimal:
@@ -95,18 +98,30 @@ def cast_column(column: pa.ChunkedArray, wanted: ColumnType) -> tuple[pa.Chunked
     Nanoseconds are cut to microseconds, towards the past. Text is not looked at: see `text`.
     """
     target = ARROW_TYPES[wanted]
-    if column.type == target and wanted not in TEXTUAL:
+    if column.type == target and wanted not in (*TEXTUAL, ColumnType.TIME):
         return column, None
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if wanted in TEXTUAL and not pa.types.is_null(column.type):
         typed = from_texts(column, wanted)
         return typed, _lost(column, typed)
+    if pa.types.is_time(column.type):
+        typed = _times(column)
+        return typed, _lost(column, typed)
     if pa.types.is_timestamp(column.type):
         return _moments(column, target)
     if column.type == pa.date64():
         return _recounted(column, target, pa.date32())
     return column.cast(target, safe=wanted is not ColumnType.DOUBLE), None
+
+
+def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times of any unit in microseconds; those outside a day are NULL."""
+    wide = column.cast(pa.time64("ns")) if pa.types.is_time32(column.type) else column
+    numbers = wide.cast(pa.int64())
+    micros = pc.divide(numbers, 1000) if wide.type.unit == "ns" else numbers
+    inside = pc.and_(pc.greater_equal(numbers, 0), pc.less(micros, _DAY_US))
+    return pc.if_else(inside, micros, pa.scalar(None, pa.int64())).cast(pa.time64("us"))
 
 
 def _lost(column: pa.ChunkedArray, typed: pa.ChunkedArray) -> Mask | None:

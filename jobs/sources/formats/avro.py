@@ -10,7 +10,7 @@ import io
 import json
 import struct
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -34,6 +34,10 @@ def _date(value: object) -> Value:
     return value
 
 
+def _time(value: object) -> Value:
+    return value if isinstance(value, time) else FROM_JSON[ColumnType.TIME](value)
+
+
 def _uuid(value: object) -> Value:
     return str(value) if isinstance(value, UUID) else FROM_JSON[ColumnType.UUID](value)
 
@@ -51,6 +55,7 @@ FROM_AVRO = Converters(
         ColumnType.DATE: _date,
         ColumnType.BINARY: _binary,
         ColumnType.UUID: _uuid,
+        ColumnType.TIME: _time,
     }
 )
 

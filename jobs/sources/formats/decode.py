@@ -10,7 +10,7 @@ import binascii
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from jobs.expressions.functions.casts import from_text
 from optimizer.algebra.functions.decimals import to_decimal
 from optimizer.algebra.functions.uuids import uuid_text
 from optimizer.algebra.types import ColumnType
+from optimizer.algebra.typing import time_text
 from optimizer.udf.arrow import ARROW_TYPES
 
 REASON = "@reason"
@@ -35,6 +36,8 @@ _MOMENT = (
     r"(?:[ T](?<hour>\d{2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:[.](?<fraction>\d{1,9}))?)?)?"
     r"[ ]?(?<zone>[Zz]|UTC|[+-]\d{2}(?::?\d{2})?)?$"
 )
+
+_TIME = r"^(?<minute>(?:[01]\d|2[0-3]):[0-5]\d)(?::(?<second>[0-5]\d)(?:[.](?<fraction>\d{1,9}))?)?$"
 
 
 def parse_text(lines: pl.DataFrame, columns: Columns) -> pl.DataFrame:
@@ -110,6 +113,12 @@ def _parsed(name: str, kind: ColumnType) -> pl.Expr:
             return _moment(bare)
         case ColumnType.UUID:
             return from_text(bare, kind)
+        case ColumnType.TIME:
+            parts = bare.str.extract_groups(_TIME)
+            rest = parts.struct.field("fraction").fill_null("0").str.pad_end(6, "0").str.slice(0, 6)
+            second = parts.struct.field("second").fill_null("00")
+            whole = pl.format("{}:{}.{}", parts.struct.field("minute"), second, rest)
+            return whole.str.to_time("%H:%M:%S%.f", strict=False)
         case kind if kind.is_decimal:
             # Zeros behind the digits that the type has are none that it lacks.
             point = rf"(\.[0-9]{{0,{kind.scale}}}0*)?"
@@ -145,7 +154,7 @@ def _moment(text: pl.Expr) -> pl.Expr:
     return pl.when(inside).then(moment).dt.replace_time_zone("UTC")
 
 
-Value: TypeAlias = bool | int | float | str | bytes | datetime | date | Decimal | None
+Value: TypeAlias = bool | int | float | str | bytes | datetime | date | time | Decimal | None
 
 
 def whole(least: int, most: int) -> Callable[[object], Value]:
@@ -208,6 +217,12 @@ def _binary(value: object) -> Value:
         raise ValueError from error
 
 
+def _time(value: object) -> Value:
+    if not isinstance(value, str):
+        raise ValueError
+    return time.fromisoformat(time_text(value))
+
+
 def _uuid(value: object) -> Value:
     if not isinstance(value, str):
         raise ValueError
@@ -245,6 +260,7 @@ FROM_JSON = Converters(
         ColumnType.DATE: _date,
         ColumnType.BINARY: _binary,
         ColumnType.UUID: _uuid,
+        ColumnType.TIME: _time,
     }
 )
 

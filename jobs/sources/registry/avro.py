@@ -65,8 +65,10 @@ _LOGICAL = {
     "local-timestamp-micros": ColumnType.TIMESTAMP,
     "date": ColumnType.DATE,
     "uuid": ColumnType.UUID,
+    "time-millis": ColumnType.TIME,
+    "time-micros": ColumnType.TIME,
 }
-_OTHER_LOGICAL = ("time-millis", "time-micros", "duration")
+_OTHER_LOGICAL = ("duration",)
 """Whose values are of no column's type."""
 
 

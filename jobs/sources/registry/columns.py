@@ -41,7 +41,7 @@ class SchemaColumn:
 
 
 def _fits(found: ColumnType, wanted: ColumnType) -> bool:
-    if found is ColumnType.STRING and (wanted.is_decimal or wanted is ColumnType.UUID):
+    if found is ColumnType.STRING and (wanted.is_decimal or wanted in (ColumnType.UUID, ColumnType.TIME)):
         return True
     numbers = found in _NUMBERS or found.is_decimal
     return found is wanted or (numbers and (wanted in _NUMBERS or wanted.is_decimal))

@@ -44,7 +44,14 @@ _TYPES = {
     "boolean": ColumnType.BOOLEAN,
 }
 _FORMATS = {"date-time": ColumnType.TIMESTAMP, "date": ColumnType.DATE, "uuid": ColumnType.UUID}
-_READ = (ColumnType.TIMESTAMP, ColumnType.DATE, ColumnType.BINARY, ColumnType.UUID, ColumnType.STRING)
+_READ = (
+    ColumnType.TIMESTAMP,
+    ColumnType.DATE,
+    ColumnType.BINARY,
+    ColumnType.UUID,
+    ColumnType.TIME,
+    ColumnType.STRING,
+)
 """What text may be read as."""
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from datetime import UTC, date
+from datetime import UTC, date, time
 from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
@@ -209,6 +209,9 @@ _WRAPPERS = ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "S
 _MESSAGES: dict[str, Callable[[Any], Any]] = {
     "google.protobuf.Timestamp": lambda value: value.ToDatetime(UTC),
     "google.type.Date": lambda value: date(value.year, value.month, value.day),
+    "google.type.TimeOfDay": lambda value: time(
+        value.hours, value.minutes, value.seconds, value.nanos // 1000
+    ),
     "confluent.type.Decimal": _decimal,
     **{f"google.protobuf.{name}Value": lambda value: value.value for name in _WRAPPERS},
 }
@@ -217,6 +220,7 @@ _MESSAGES: dict[str, Callable[[Any], Any]] = {
 _KINDS = {
     "google.protobuf.Timestamp": ColumnType.TIMESTAMP,
     "google.type.Date": ColumnType.DATE,
+    "google.type.TimeOfDay": ColumnType.TIME,
     "confluent.type.Decimal": ColumnType.decimal(18, 2),
 }
 """Columns of such messages; a decimal's digits are not in the schema."""

@@ -52,9 +52,11 @@ class Kind:
         return kind in self.types or (self.decimals and kind.is_decimal)
 
 
-_TEXTS = (T.STRING, T.BIGINT, T.INT, T.DOUBLE, T.BOOLEAN, T.TIMESTAMP, T.DATE, T.UUID)
+_TEXTS = (T.STRING, T.BIGINT, T.INT, T.DOUBLE, T.BOOLEAN, T.TIMESTAMP, T.DATE, T.UUID, T.TIME)
 TRUNCATIONS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond")
 _UNITS = (*TRUNCATIONS, "microsecond", "decade", "century", "millennium")
+END_OF_DAY = "TIME '24:00:00'"
+"""What DuckDB has as a time, and no day has."""
 MOST_CHARACTERS = 10_000
 """What REPEAT, LPAD and RPAD count to, so that no tuple fills the memory of a worker."""
 KINDS: Mapping[str, Kind] = {
@@ -66,10 +68,11 @@ KINDS: Mapping[str, Kind] = {
     "number": Kind((T.BIGINT, T.INT, T.DOUBLE), "a number"),
     "amount": Kind((T.BIGINT, T.INT, T.DOUBLE), "a number", decimals=True),
     "binary": Kind((T.BINARY,), "binary"),
+    "clock": Kind((T.TIMESTAMP, T.DATE, T.TIME), "a timestamp or a time"),
     "uuid": Kind((T.UUID,), "a UUID"),
     "moment": Kind((T.TIMESTAMP, T.DATE), "a timestamp"),
     "timestamp": Kind((T.TIMESTAMP, T.DATE), "a timestamp", becomes=T.TIMESTAMP),
-    "time": Kind((T.TIMESTAMP, T.DATE, T.INTERVAL), "a timestamp or an interval"),
+    "time": Kind((T.TIMESTAMP, T.DATE, T.INTERVAL, T.TIME), "a timestamp, an interval or a time"),
     "unit": Kind((T.STRING,), f"one of {', '.join(_UNITS)}", constant=True, choices=_UNITS),
     "truncation": Kind((T.STRING,), f"one of {', '.join(TRUNCATIONS)}", constant=True, choices=TRUNCATIONS),
     "pattern": Kind((T.STRING,), "a pattern in quotes", constant=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optimizer.algebra.functions.declaration import Function, declared
+from optimizer.algebra.functions.declaration import END_OF_DAY, Function, declared
 
 _PARTS = (
     ("YEAR", "The year", ()),
@@ -25,10 +25,14 @@ _PARTS = (
     ("ERA", "1, or 0 before Christ", ()),
 )
 
+_OF_DAY = ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+"""Parts that times have, too."""
+
 
 def _part(sql: str, help: str, aliases: tuple[str, ...], name: str = "") -> Function:
     example = f"{sql}(TIMESTAMP '2013-01-31 14:30:05.25')"
-    return declared(f"{sql}(at moment) -> bigint", f"{help}.", example, name=name, aliases=aliases)
+    kind = "clock" if sql in _OF_DAY else "moment"
+    return declared(f"{sql}(at {kind}) -> bigint", f"{help}.", example, name=name, aliases=aliases)
 
 
 FUNCTIONS = (
@@ -37,12 +41,14 @@ FUNCTIONS = (
     declared("JULIAN(at moment) -> double", "The Julian day.", "JULIAN(DATE '2013-01-31')"),
     declared(
         "EPOCH(at time) -> double",
-        "Seconds since 1970, or of an interval.",
+        "Seconds since 1970, or of an interval or a time.",
         "EPOCH(TIMESTAMP '2013-01-31 14:30:05.25')",
     ),
     *(
         declared(
-            f"EPOCH_{unit}(at moment) -> bigint", f"{words} since 1970.", f"EPOCH_{unit}(DATE '2013-01-31')"
+            f"EPOCH_{unit}(at clock) -> bigint",
+            f"{words} since 1970, or of a time.",
+            f"EPOCH_{unit}(DATE '2013-01-31')",
         )
         for unit, words in (("MS", "Milliseconds"), ("US", "Microseconds"), ("NS", "Nanoseconds"))
     ),
@@ -114,6 +120,12 @@ FUNCTIONS = (
         "MAKE_DATE(year integer, month integer, day integer) -> date",
         "The date of a year, a month and a day.",
         "MAKE_DATE(2013, 1, 31)",
+    ),
+    declared(
+        "MAKE_TIME(hour integer, minute integer, second number) -> time",
+        "The time of an hour, a minute and seconds.",
+        "MAKE_TIME(14, 30, 5.25)",
+        duckdb=f"nullif(TRY(make_time({{args}})), {END_OF_DAY})",
     ),
     declared(
         "MAKE_TIMESTAMP(year integer, month integer, day integer, hour integer, minute integer, "

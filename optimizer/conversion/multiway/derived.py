@@ -33,6 +33,7 @@ _TYPES: Mapping[str, ColumnType] = {
     "DATE": T.DATE,
     "BLOB": T.BINARY,
     "UUID": T.UUID,
+    "TIME": T.TIME,
 }
 
 

@@ -34,7 +34,7 @@ EVENT_TIME = "event_time"
 """The event-time column of an inferred stream, unless a text names one of its own so."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Neg)
-_STRENGTH = (T.BIGINT, T.INT, T.DOUBLE, T.STRING, T.BOOLEAN, T.TIMESTAMP, T.BINARY, T.UUID)
+_STRENGTH = (T.BIGINT, T.INT, T.DOUBLE, T.STRING, T.BOOLEAN, T.TIMESTAMP, T.BINARY, T.UUID, T.TIME)
 _OF_TEXTS = (exp.Like, exp.ILike, exp.DPipe, exp.RegexpLike, exp.SimilarTo, exp.JSONExtractScalar)
 
 Key = tuple[str, str]

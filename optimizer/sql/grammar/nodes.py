@@ -50,6 +50,7 @@ TYPES: dict[exp.DType, ColumnType] = {
     exp.DType.VARBINARY: T.BINARY,
     exp.DType.BLOB: T.BINARY,
     exp.DType.UUID: T.UUID,
+    exp.DType.TIME: T.TIME,
 }
 
 

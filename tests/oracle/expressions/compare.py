@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 
 from jobs.expressions import compile_expression
 from jobs.expressions.dtypes import DTYPES
@@ -23,7 +24,7 @@ _SURE = frozenset(
 )
 """Functions that never raise."""
 _DIGITS_OF_SUMS = 14
-_NUMBERED = frozenset({T.INT, T.BIGINT, T.TIMESTAMP, T.DATE})
+_NUMBERED = frozenset({T.INT, T.BIGINT, T.TIMESTAMP, T.DATE, T.TIME})
 
 
 class Undecided(Exception):
@@ -83,7 +84,7 @@ class DuckDB:
                 naive = frame.rename({name: name[2:] for name in frame.columns}).with_columns(
                     pl.col(pl.Datetime).dt.replace_time_zone(None)
                 )
-                self._connection.register("x", naive.to_arrow(compat_level=pl.CompatLevel.oldest()))
+                self._connection.register("x", _in_microseconds(naive))
                 self._frame = frame
             with warnings.catch_warnings():
                 # It advises `sql`, which binds twice; rows are few here, and expressions many.
@@ -99,6 +100,14 @@ class DuckDB:
             if e.type.is_decimal and values.dtypes[n] != DTYPES[e.type]:
                 raise TypeError(f"{to_duckdb_sql(e)} is {e.type} here and {values.dtypes[n]} in DuckDB")
         return comparable(values, expressions)
+
+
+def _in_microseconds(frame: pl.DataFrame) -> pa.Table:
+    found = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    for place, field in enumerate(found.schema):
+        if pa.types.is_time(field.type):
+            found = found.set_column(place, field.name, found.column(place).cast(pa.time64("us")))
+    return found
 
 
 def tried(call_: Call, text: str) -> str:

@@ -26,6 +26,7 @@ COMPARABLE = (
     T.INTERVAL,
     T.BINARY,
     T.UUID,
+    T.TIME,
 )
 ROOTS = (
     T.BOOLEAN,
@@ -40,6 +41,7 @@ ROOTS = (
     T.DATE,
     T.BINARY,
     T.UUID,
+    T.TIME,
     None,
     None,
 )
@@ -220,7 +222,7 @@ def _substring(kind: ColumnType, depth: int, random: Random) -> Expression:
 
 def _concat(kind: ColumnType, depth: int, random: Random) -> Expression:
     kinds = [
-        random.choice((T.STRING, T.STRING, *NUMBERS, None, T.DATE, T.TIMESTAMP, T.BOOLEAN, T.UUID))
+        random.choice((T.STRING, T.STRING, *NUMBERS, None, T.DATE, T.TIMESTAMP, T.BOOLEAN, T.UUID, T.TIME))
         for _ in range(2)
     ]
     return call("concat", *(_below(k, depth - 1, random) for k in kinds))
@@ -291,10 +293,16 @@ _MAKERS: dict[ColumnType, list[Maker]] = {
     T.TIMESTAMP: [
         _of("add", _MOMENTS, T.INTERVAL),
         _of("subtract", _MOMENTS, T.INTERVAL),
-        *(_truncation, _cast, *_CHOICES, *[_declared] * 4),
+        *(_truncation, _cast, *_CHOICES, *[_declared] * 4, _of("add", T.DATE, T.TIME)),
+        _of("add", T.TIME, T.DATE),
     ],
     T.DATE: [_cast, _cast, *_CHOICES, _days, *[_declared] * 3],
     T.INTERVAL: [_interval],
     T.BINARY: [_cast, *_CHOICES, *[_declared] * 2],
     T.UUID: [_cast, _cast, *_CHOICES],
+    T.TIME: [
+        *(_of(name, T.TIME, T.INTERVAL) for name in ("add", "subtract")),
+        _of("add", T.INTERVAL, T.TIME),
+        *(_cast, _cast, *_CHOICES, _declared),
+    ],
 }

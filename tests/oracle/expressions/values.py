@@ -227,6 +227,16 @@ UUIDS = [
     "0190eebc-9c0b-7ef8-bb6d-6bb9bd380a11",
 ]
 TEXTS += [
+    *("12:34:56", "12:34:56.789", "00:00:00", "23:59:59.999999", "24:00:00", "25:00:00", "12:60:00", "1:2:3"),
+    *(
+        "12:34",
+        " 12:34:56 ",
+        "12:34:56.1234567",
+        "12:34:56+02",
+        "12:34:56.",
+        "2013-01-31 12:34:56",
+        "12:34:5",
+    ),
     *UUIDS[:5],
     UUIDS[4].upper(),
     f"{{{UUIDS[4]}}}",
@@ -304,6 +314,7 @@ INTERVALS = [
     7,
     -500,
 ]
+TIMES = [0, 1, 999_999, 1_000_000, 3_600_000_000, _DAY // 2, 45_296_789_000, _DAY - 1, _DAY - 10**6]
 SPECIALS = 0.6
 """The share of special values among values."""
 BINARIES = [b"", b"a", b"abc", b"\x00", b"\xff\xfe", b"'\"\\", "é".encode(), bytes(range(256)), b"\\x41"]
@@ -346,6 +357,8 @@ def value(kind: ColumnType, random: Random, specials: float = SPECIALS) -> Value
             return random.choice(INTERVALS) if special else random.randint(-(10**12), 10**12)
         case T.BINARY:
             return random.choice(BINARIES)
+        case T.TIME:
+            return random.choice(TIMES) if special else random.randrange(_DAY)
         case T.UUID:
             return random.choice(UUIDS) if special else str(UUID(int=random.getrandbits(128)))
         case _:
@@ -382,6 +395,10 @@ def literal(kind: ColumnType, found: Value) -> Literal | None:
                 return Literal((date(1970, 1, 1) + timedelta(days=found)).isoformat(), kind)
             except OverflowError:
                 return None
+        case T.TIME, int():
+            return Literal(
+                (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=found)).time().isoformat(), kind
+            )
         case T.BINARY, bytes():
             return Literal(found.hex(), kind)
         case _, Decimal():
@@ -431,4 +448,6 @@ def series(kind: ColumnType, values: Sequence[Value]) -> pl.Series:
         T.INTERVAL: pl.Int64(),
         T.DATE: pl.Int32(),
     }
+    if kind is T.TIME:
+        return (pl.Series(values, dtype=pl.Int64) * 1000).cast(DTYPES[kind])
     return pl.Series(values, dtype=physical.get(kind, DTYPES[kind])).cast(DTYPES[kind])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import random
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -89,6 +89,7 @@ _FORMS: Mapping[ColumnType, Sequence[pa.DataType]] = {
     T.STRING: (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())),
     T.TIMESTAMP: tuple(pa.timestamp(unit, zone) for unit in ("ms", "us", "ns") for zone in (None, "UTC")),
     T.DATE: (pa.date32(), pa.date64()),
+    T.TIME: tuple(pa.time64(unit) for unit in ("us", "ns")),
     T.BINARY: (pa.binary(), pa.large_binary()),
     MONEY: (pa.decimal128(9, 2), pa.decimal128(5, 1), pa.int8(), pa.decimal256(8, 2)),
     RATE: (pa.decimal128(18, 6), pa.decimal64(12, 2), pa.int32()),
@@ -127,7 +128,7 @@ def _text(value: object) -> str:
             return str(value).lower()
         case float():
             return repr(value)
-        case date():
+        case date() | time():
             return value.isoformat()
         case Decimal():
             return format(value, "f")

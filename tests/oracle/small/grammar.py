@@ -23,7 +23,7 @@ MOMENTS = (T.TIMESTAMP, T.DATE)
 MONEY, RATE, WIDE = T.decimal(9, 2), T.decimal(18, 6), T.decimal(38, 10)
 DECIMALS = (MONEY, RATE, WIDE)
 AMOUNTS = (*NUMBERS, *DECIMALS)
-VALUES = (*AMOUNTS, T.STRING, T.BOOLEAN, *MOMENTS, T.BINARY, T.UUID)
+VALUES = (*AMOUNTS, T.STRING, T.BOOLEAN, *MOMENTS, T.BINARY, T.UUID, T.TIME)
 """What columns hold; intervals only appear inside expressions."""
 COLUMNS: Mapping[ColumnType, tuple[str, ...]] = {
     T.INT: ("i", "j"),
@@ -35,6 +35,7 @@ COLUMNS: Mapping[ColumnType, tuple[str, ...]] = {
     T.DATE: ("y",),
     T.BINARY: ("b",),
     T.UUID: ("k",),
+    T.TIME: ("t",),
     MONEY: ("p", "q"),
     RATE: ("r",),
     WIDE: ("w",),
@@ -193,6 +194,7 @@ _CONSTANTS: Mapping[ColumnType, tuple[str, ...]] = {
     T.BOOLEAN: ("TRUE", "FALSE"),
     T.TIMESTAMP: ("TIMESTAMP '2024-02-29 00:00:00'", "TIMESTAMP '1970-01-01 00:00:00.000001'"),
     T.DATE: ("DATE '2024-02-29'", "DATE '1969-12-31'"),
+    T.TIME: ("TIME '12:00:00'", "TIME '00:00:00.000001'", "TIME '23:59'"),
     T.UUID: ("UUID 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'", f"UUID '{UUID(int=0)}'"),
     MONEY: ("CAST(0 AS DECIMAL(9, 2))", "CAST('1.50' AS DECIMAL(9, 2))", "CAST('-0.01' AS DECIMAL(9, 2))"),
     RATE: ("CAST(0 AS DECIMAL(18, 6))", "CAST('2.500001' AS DECIMAL(18, 6))"),
@@ -240,7 +242,7 @@ def _conditions() -> Iterator[list[Form]]:
             *((a, b) for a, b in product(AMOUNTS, AMOUNTS)),
             *((a, b) for a, b in product(MOMENTS, MOMENTS)),
         ]
-        pairs += [(kind, kind) for kind in (T.STRING, T.BOOLEAN, T.BINARY, T.UUID, T.INTERVAL)]
+        pairs += [(kind, kind) for kind in (T.STRING, T.BOOLEAN, T.BINARY, T.UUID, T.TIME, T.INTERVAL)]
         text = f"({{0}} {operator} {{1}})"
         yield [Form(T.BOOLEAN, pair, text, _tried(text, pair)) for pair in pairs]
     for operator in ("AND", "OR"):
@@ -250,7 +252,8 @@ def _conditions() -> Iterator[list[Form]]:
     for text in ("({0} IS NULL)", "({0} IS NOT NULL)"):
         yield [Form(T.BOOLEAN, (kind,), text, text) for kind in VALUES]
     for text in ("({0} IN ({1}, {2}))", "({0} NOT IN ({1}, {2}))", "({0} BETWEEN {1} AND {2})"):
-        yield [Form(T.BOOLEAN, (kind,) * 3, text, text) for kind in (*AMOUNTS, T.STRING, *MOMENTS, T.UUID)]
+        ordered = (*AMOUNTS, T.STRING, *MOMENTS, T.UUID, T.TIME)
+        yield [Form(T.BOOLEAN, (kind,) * 3, text, text) for kind in ordered]
     for name in ("STARTS_WITH", "ENDS_WITH", "CONTAINS"):
         text = f"{name}({{0}}, {{1}})"
         yield [Form(T.BOOLEAN, (T.STRING, T.STRING), text, text)]
@@ -290,6 +293,10 @@ def _casts() -> Iterator[list[Form]]:
     pairs += [(T.TIMESTAMP, T.DATE), (T.DATE, T.TIMESTAMP)]
     pairs += [(T.STRING, kind) for kind in (*convertible, *MOMENTS, T.UUID)]
     pairs += [(kind, T.STRING) for kind in (*convertible, *MOMENTS, T.UUID)]
+    pairs += [(T.TIMESTAMP, T.TIME), (T.TIME, T.STRING)]
+    # DuckDB has an end of the day among its times.
+    read = "nullif(TRY_CAST({0} AS TIME), TIME '24:00:00')"
+    yield [Form(T.TIME, (T.STRING,), "CAST({0} AS TIME)", read)]
     for source, target in pairs:
         name = str(target).upper() if target is not T.STRING else "VARCHAR"
         yield [Form(target, (source,), f"CAST({{0}} AS {name})", f"TRY_CAST({{0}} AS {name})")]
@@ -309,7 +316,11 @@ def _moments() -> Iterator[list[Form]]:
     for name in ("YEAR", "MONTH", "DAY", "DAYOFWEEK"):
         yield [Form(T.BIGINT, (kind,), f"{name}({{0}})", f"TRY({name}({{0}}))") for kind in MOMENTS]
     for name in ("HOUR", "MINUTE", "SECOND"):
-        yield [Form(T.BIGINT, (T.TIMESTAMP,), f"{name}({{0}})", f"TRY({name}({{0}}))")]
+        forms = (T.TIMESTAMP, T.TIME)
+        yield [Form(T.BIGINT, (kind,), f"{name}({{0}})", f"TRY({name}({{0}}))") for kind in forms]
+    for text in ("({0} + {1})", "({0} - {1})"):
+        yield [Form(T.TIME, (T.TIME, T.INTERVAL), text, f"TRY{text}")]
+    yield [Form(T.TIMESTAMP, (T.DATE, T.TIME), "({0} + {1})", "TRY({0} + {1})")]
     yield [Form(T.DOUBLE, (kind,), "EPOCH({0})", "TRY(EPOCH({0}))") for kind in (*MOMENTS, T.INTERVAL)]
     for unit in ("year", "month", "week", "day", "hour", "minute"):
         text = f"DATE_TRUNC('{unit}', {{0}})"

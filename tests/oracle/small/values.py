@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from decimal import Decimal
 from uuid import UUID
 
@@ -25,6 +25,7 @@ ARROW: Mapping[ColumnType, pa.DataType] = {
     T.DATE: pa.date32(),
     T.BINARY: pa.binary(),
     T.UUID: pa.string(),
+    T.TIME: pa.time64("us"),
     **{kind: pa.decimal128(kind.precision, kind.scale) for kind in DECIMALS},
 }
 SECOND_US = 1_000_000
@@ -43,6 +44,7 @@ ORDINARY: Mapping[ColumnType, tuple[object, ...]] = {
     T.TIMESTAMP: tuple(START_US + s * SECOND_US for s in (0, 1, 2, 300)),
     T.DATE: tuple(date(2024, 2, 28) + timedelta(days=d) for d in (0, 1, 2)),
     T.BINARY: (b"a", b"b", b"ab", b""),
+    T.TIME: (time(0), time(12), time(23, 55)),
     T.UUID: tuple(f"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a1{n}" for n in range(1, 4)),
     **{kind: tuple(map(Decimal, ("0", "1", "2", "-1", "0.5", "1.5", "7"))) for kind in DECIMALS},
 }
@@ -90,6 +92,7 @@ ODD: Mapping[ColumnType, tuple[object, ...]] = {
         "nan",
         "1e400",
         "2024-02-29",
+        "12:00:00",
         "true",
         "a0eebc999c0b4ef8bb6d6bb9bd380a11",
         "x" * 13,
@@ -107,6 +110,7 @@ ODD: Mapping[ColumnType, tuple[object, ...]] = {
     ),
     T.DATE: (date(1, 1, 1), date(9999, 12, 31), _EPOCH, _EPOCH - timedelta(days=1), date(1900, 2, 28)),
     T.BINARY: (b"\x00", b"a\x00", b"\xff\xfe", b"\x80", b"z" * 13, b"q" * 4000, "ü".encode()),
+    T.TIME: (time(0, 0, 0, 1), time(23, 59, 59, 999_999), time(11, 59, 59)),
     T.UUID: tuple(str(UUID(int=n)) for n in (0, 1, 2**127 - 1, 2**127, 2**128 - 1)),
     MONEY: tuple(map(Decimal, ("9999999.99", "-9999999.99", "0.01", "-0.01", "0.1", "2.5"))),
     RATE: tuple(map(Decimal, ("999999999999.999999", "0.000001", "0.100000", "2.500001", "9007199.254741"))),

@@ -36,6 +36,7 @@ SQL_TYPES = {
     T.INTERVAL: "INTERVAL",
     T.BINARY: "BLOB",
     T.UUID: "UUID",
+    T.TIME: "TIME",
 }
 INTS = st.one_of(st.integers(-12, 12), st.sampled_from([-(2**31), 2**31 - 1, 46341, -99995]))
 BIGINTS = st.one_of(
@@ -81,6 +82,7 @@ VALUES: dict[ColumnType, st.SearchStrategy[object]] = {
     T.INTERVAL: st.timedeltas(timedelta(days=-400), timedelta(days=400)),
     T.BINARY: st.binary(max_size=4),
     T.UUID: st.uuids().map(str),
+    T.TIME: st.times(),
 }
 NUMBERS = (T.INT, T.BIGINT, T.DOUBLE)
 PATTERNS = ("%", "", "a%", "%b", "%a%", "a_%", "_", "é%", "A%b", "%.%", "a\\%", "%\n%")

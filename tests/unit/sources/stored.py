@@ -46,7 +46,7 @@ def read_stored(data: Path, stream: GraphStream, staging: Path, step: int = 7) -
 
 def in_numbers(table: pa.Table) -> pa.Table:
     for place, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type):
+        if pa.types.is_timestamp(field.type) or pa.types.is_time64(field.type):
             table = table.set_column(place, field.name, table.column(place).cast(pa.int64()))
         elif pa.types.is_date32(field.type):
             table = table.set_column(place, field.name, table.column(place).cast(pa.int32()))

@@ -40,6 +40,7 @@ TYPES = {
     "date": pa.date32(),
     "binary": pa.binary(),
     "uuid": pa.uuid(),
+    "time": pa.time64("us"),
 }
 
 
@@ -56,6 +57,7 @@ def rows(count: int) -> pa.Table:
             "timestamp": pa.array(numbers, TYPES["timestamp"]),
             "date": pa.array(numbers, TYPES["date"]),
             "binary": pa.array([None if n is None else b"\xff%d" % n for n in numbers], TYPES["binary"]),
+            "time": pa.array(numbers, TYPES["time"]),
             "uuid": pa.array([None if n is None else UUID(int=n).bytes for n in numbers], TYPES["uuid"]),
         }
     )
@@ -142,6 +144,7 @@ def expected_rows(content: bytes) -> tuple[list[dict[str, Any]], int]:
         for row in stored.to_pylist():
             fits = True
             row["uuid"] = row["uuid"] and str(row["uuid"])
+            fits = row["time"] is None or 0 <= row["time"] < 86_400_000_000
             for name, unit in units.items():
                 if row[name] is None:
                     continue

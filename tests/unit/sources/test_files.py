@@ -243,6 +243,7 @@ def test_what_duckdb_writes_is_what_it_reads(tmp_path: Path) -> None:
             "TIMESTAMP '0044-03-15' + INTERVAL 1 HOUR * i AS timestamp, "
             "DATE '2013-01-01' + i::INTEGER AS date, "
             "concat('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a', 10 + i)::UUID AS uuid, "
+            "TIME '23:59:00' + INTERVAL 1 MINUTE * i AS time, "
             f"('x' || i)::BLOB AS binary FROM range(50) t(i)) TO '{tmp_path}/r/{number}.parquet' "
             f"(FORMAT parquet, CODEC {codec})"
         )
@@ -256,6 +257,7 @@ def test_what_duckdb_writes_is_what_it_reads(tmp_path: Path) -> None:
     assert tuple(sum(row[name] for row in found.rows) for name in names) == pytest.approx(sums[:5])
     assert sum(row["boolean"] for row in found.rows) == sums[5]
     assert min(row["string"] for row in found.rows) == sums[6]
+    assert max(row["time"] for row in found.rows) == (23 * 60 + 59) * 60_000_000
     assert max(row["uuid"] for row in found.rows) == "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a59"
 
 

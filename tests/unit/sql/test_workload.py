@@ -183,7 +183,7 @@ BROKEN = {
     "found int column a, expected a timestamp column",
     "streams: {r: {event_time: at, columns: {at: timestmp}}}": "streams.yaml:1:45: streams.r.columns.at: "
     "found type timestmp, expected one of bigint, int, double, string, boolean, timestamp, date, "
-    "binary, uuid, decimal(digits, digits behind the point); "
+    "binary, uuid, time, decimal(digits, digits behind the point); "
     "did you mean timestamp?",
     "streams: {r: {event_time: at, columns: [at]}}": "streams.yaml:1:40: streams.r.columns: found a list, "
     "expected key: value entries",

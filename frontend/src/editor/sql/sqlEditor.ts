@@ -37,7 +37,7 @@ const DIALECT = SQLDialect.define({
     "all and as asc asof between by case cast cross desc distinct else end exists filter for from full " +
     "group having ilike in inner interval is join left like limit not of on or order outer range right " +
     "select system_time then unbounded union using when where with",
-  types: "bigint binary boolean date decimal double int string timestamp uuid varchar",
+  types: "bigint binary boolean date decimal double int string time timestamp uuid varchar",
 });
 
 export interface SqlEditorOptions {

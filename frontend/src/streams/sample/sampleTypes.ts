@@ -6,6 +6,7 @@ const INTEGER = /^-?\d+$/;
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:?\d{2})?$/;
+const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?$/;
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const [LEAST, MOST] = [-(2n ** 63n), 2n ** 63n - 1n];
 
@@ -30,6 +31,7 @@ function typeOfRaw(raw: Raw): ColumnType {
   if (kind !== "text" && NUMBER.test(text)) return "double";
   if (DATE.test(text)) return "date";
   if (UUID.test(text)) return "uuid";
+  if (TIME.test(text)) return "time";
   return momentOf(text) === null ? "string" : "timestamp";
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, date, time, timedelta
 from decimal import Decimal
 from functools import cache
 
@@ -61,10 +61,8 @@ def fold(expression: Call) -> Expression:
         case ((T.TIMESTAMP | T.DATE), date()) if value.year in (MINYEAR, MAXYEAR):
             # What lies beyond, as infinities do, is shown as the first or last moment that Python knows.
             return expression
-        case T.TIMESTAMP, datetime():
-            return Literal(value.isoformat(), T.TIMESTAMP)
-        case T.DATE, date():
-            return Literal(value.isoformat(), T.DATE)
+        case ((T.TIMESTAMP | T.DATE | T.TIME), (date() | time())):
+            return Literal(value.isoformat(), expression.type)
         case T.INTERVAL, timedelta():
             return Literal(value // timedelta(microseconds=1), T.INTERVAL)
         case T.BINARY, bytes():
