@@ -378,7 +378,7 @@ def _of_day(name: str, arguments: Sequence[Expression]) -> Expression | None:
 def time_text(text: str) -> str:
     """The canonical text of a time of day.
 
-    >>> time_text("9:05"[:0] + "09:05")
+    >>> time_text("09:05")
     '09:05:00'
 
     Raises `ValueError` for a text that is none, or has a zone.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import date
+from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -63,6 +64,9 @@ EXACT = {
     "raw": "binary",
     "ok": "boolean",
     "name": "string",
+    "clock": "time",
+    "alarm": "time",
+    "key": "uuid",
 }
 TUPLES = pa.table(
     {
@@ -76,6 +80,9 @@ TUPLES = pa.table(
         "raw": pa.array([b"\x00\xff", b""], pa.binary()),
         "ok": pa.array([True, None]),
         "name": pa.array(["Zürich", None]),
+        "clock": pa.array([time(23, 59, 59, 999_999), None]),
+        "alarm": pa.array([time(7, 30), time(0, 0, 0, 5000)], pa.time32("ms")),
+        "key": pa.array([UUID(int=1).bytes, None], pa.uuid()),
     }
 )
 
@@ -93,6 +100,9 @@ EXPECTED = [
         "raw": base64.b64encode(b"\x00\xff").decode(),
         "ok": True,
         "name": "Zürich",
+        "clock": "23:59:59.999999",
+        "alarm": "07:30:00",
+        "key": "00000000-0000-0000-0000-000000000001",
     },
     {
         "at": "1969-12-31T23:59:59.999999Z",
@@ -105,6 +115,9 @@ EXPECTED = [
         "raw": "",
         "ok": None,
         "name": None,
+        "clock": None,
+        "alarm": "00:00:00.005000",
+        "key": None,
     },
 ]
 

@@ -17,12 +17,10 @@ const PARSERS = {
   dateFromDays: (days: number) => new Date(days * 86_400_000).toISOString().slice(0, 10),
   jsonFromBytes: (bytes: Uint8Array) => bytes && new TextDecoder().decode(bytes),
 };
-const UNREADABLE = /^(?:TIME|INTERVAL|BSON)/;
+const UNREADABLE = /^(?:INTERVAL|BSON)/;
 
-/** What a decimal's digits are multiplied by is not in its values, so they are made texts here. */
-interface Decimal {
-  readonly scale: number;
-}
+/** The text of a value that the file has as a number or as bytes. */
+type Text = (stored: unknown) => string;
 
 /** Throws an `Error` for a person where it is no Parquet file, or has what no column can have. */
 export async function parquetLines(file: Blob): Promise<string> {
@@ -35,7 +33,7 @@ export async function parquetLines(file: Blob): Promise<string> {
       `There are ${metadata.num_rows} tuples in it, at most ${MOST_TUPLES} are sent from here.`,
     );
   const columns = flatColumns(metadata);
-  const { plain, decimals } = withoutDecimals(metadata);
+  const { plain, texts } = withoutTexts(metadata);
   const reading = { compressors: COMPRESSORS, parsers: PARSERS, utf8: false };
   const rows = await parquetReadObjects({ file: bytes, metadata: plain, ...reading }).catch(
     (error: unknown) => {
@@ -45,7 +43,7 @@ export async function parquetLines(file: Blob): Promise<string> {
   return rows
     .map((row, place) => {
       const values = columns.map((name) => {
-        const value = written(row[name], decimals.get(name));
+        const value = written(row[name], texts.get(name));
         if (value === null)
           throw new Error(
             `Tuple ${place + 1}, ${name}: found ${String(row[name])}, which no JSON number is.`,
@@ -62,31 +60,53 @@ function flatColumns({ schema }: FileMetaData): readonly string[] {
     if (element.num_children !== undefined || element.repetition_type === "REPEATED")
       throw new Error(`${element.name} holds an object or a list, which no column can.`);
     const kind = element.converted_type ?? element.logical_type?.type ?? "";
-    if (UNREADABLE.test(kind) && !kind.startsWith("TIMESTAMP"))
+    if (UNREADABLE.test(kind))
       throw new Error(`${element.name} is a ${kind.toLowerCase()}, which no column can be.`);
     return element.name;
   });
 }
 
-/** The library makes floating-point numbers of decimals; of what it takes for integers and bytes it does not. */
-function withoutDecimals(metadata: FileMetaData): {
+/** The library makes numbers of decimals that lose digits, and of times and UUIDs what says less than their texts. */
+function withoutTexts(metadata: FileMetaData): {
   readonly plain: FileMetaData;
-  readonly decimals: ReadonlyMap<string, Decimal>;
+  readonly texts: ReadonlyMap<string, Text>;
 } {
-  const decimals = new Map<string, Decimal>();
+  const texts = new Map<string, Text>();
   const schema = metadata.schema.map((element): SchemaElement => {
-    if (element.converted_type !== "DECIMAL" && element.logical_type?.type !== "DECIMAL") return element;
-    decimals.set(element.name, { scale: element.scale ?? 0 });
+    const text = textOf(element);
+    if (text === null) return element;
+    texts.set(element.name, text);
     const { converted_type: _, logical_type: __, ...others } = element;
     return others;
   });
-  return { plain: { ...metadata, schema }, decimals };
+  return { plain: { ...metadata, schema }, texts };
+}
+
+/** Null for what the library reads as it should. */
+function textOf({ converted_type: converted, logical_type: logical, scale }: SchemaElement): Text | null {
+  if (converted === "DECIMAL" || logical?.type === "DECIMAL")
+    return (stored) => withPoint(unscaled(stored), scale ?? 0);
+  if (logical?.type === "UUID") return (stored) => uuid(stored as Uint8Array);
+  if (logical?.type === "TIME") return (stored) => timeOfDay(BigInt(stored as number | bigint), logical.unit);
+  if (converted === "TIME_MILLIS" || converted === "TIME_MICROS")
+    return (stored) => timeOfDay(BigInt(stored as number | bigint), converted.slice("TIME_".length));
+  return null;
+}
+
+function timeOfDay(stored: bigint, unit: string): string {
+  const micros = unit === "MILLIS" ? stored * 1000n : unit === "NANOS" ? stored / 1000n : stored;
+  return moment(micros).slice("1970-01-01T".length).replace("Z", "");
+}
+
+function uuid(bytes: Uint8Array): string {
+  const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /** The value as JSON; null if JSON has none for it. */
-function written(value: unknown, decimal: Decimal | undefined): string | null {
+function written(value: unknown, text: Text | undefined): string | null {
   if (value === null || value === undefined) return "null";
-  if (decimal !== undefined) return JSON.stringify(withPoint(unscaled(value), decimal.scale));
+  if (text !== undefined) return JSON.stringify(text(value));
   if (typeof value === "bigint" || typeof value === "boolean") return String(value);
   if (typeof value === "number") return Number.isFinite(value) ? JSON.stringify(value) : null;
   if (value instanceof Uint8Array) return JSON.stringify(base64(value));

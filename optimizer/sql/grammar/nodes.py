@@ -51,6 +51,7 @@ TYPES: dict[exp.DType, ColumnType] = {
     exp.DType.BLOB: T.BINARY,
     exp.DType.UUID: T.UUID,
     exp.DType.TIME: T.TIME,
+    exp.DType.INTERVAL: T.INTERVAL,
 }
 
 

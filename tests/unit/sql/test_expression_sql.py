@@ -28,6 +28,7 @@ READABLE = {
     "delay < 0.5": "departures.delay < 0.5",
     "cast(delay as int) % 3": "CAST(departures.delay AS INT) % 3",
 }
+OF_DAY = "cast(at as date) + cast(at as time)"
 
 
 @pytest.mark.parametrize("text", READABLE)
@@ -35,7 +36,7 @@ def test_readable(text: str) -> None:
     assert to_sql(parse(f"SELECT {text} AS x FROM departures").outputs[0].expression) == READABLE[text]
 
 
-@pytest.mark.parametrize("text", [*EXPRESSIONS, "seats = 1 + NULL + number", "seats + NULL::bigint"])
+@pytest.mark.parametrize("text", [*EXPRESSIONS, "seats = 1 + NULL + number", "seats + NULL::bigint", OF_DAY])
 def test_reading_back(text: str) -> None:
     expression = parse(f"SELECT {text} AS x FROM departures").outputs[0].expression
     assert parse(f"SELECT {to_sql(expression)} AS x FROM departures").outputs[0].expression == expression
