@@ -27,6 +27,7 @@ from jobs.protocol import (
     JobFailed,
     JobStarted,
     JobStopped,
+    Phase,
     PlanSwitched,
     QErrorMetrics,
     ShapeChange,
@@ -144,6 +145,10 @@ class LiveState(BaseModel, frozen=True, extra="forbid"):
     plan_id: str | None = None
     epoch: int | None = None
     heartbeat_at: datetime | None = None
+    launched_at: datetime | None = None
+    """When the newest run was first heard of; None behind its first batch."""
+    phase: Phase | None = None
+    """What it does until then."""
     batch: BatchCompleted | None = None
     history: tuple[HistoryPoint, ...] = ()
     """Oldest first."""
@@ -191,6 +196,8 @@ def fold(state: LiveState, event_id: str, event: AnyEvent) -> LiveState:
             "batch": None,
             "error": None,
             "heartbeat_at": None,
+            "launched_at": event.at,
+            "phase": None,
             "store_history": (),
             "statistics": None,
             "given_up": None,
@@ -206,10 +213,12 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
         case JobStarted():
             return {"plan_id": event.plan_id, "state": "running", "heartbeat_at": event.at}
         case Heartbeat():
-            return {"state": event.state, "heartbeat_at": event.at}
+            return {"state": event.state, "heartbeat_at": event.at, "phase": event.phase}
         case BatchCompleted():
             return {
                 "batch": event,
+                "launched_at": None,
+                "phase": None,
                 "given_up": None,
                 "waiting_batch": None,
                 "failed_batch": _still_told(state.failed_batch, event),
@@ -244,9 +253,15 @@ def _effect(state: LiveState, event: AnyEvent) -> dict[str, object]:
         case DeployRefused():
             return {}
         case JobStopped():
-            return {"state": "stopped", "given_up": None, "waiting_batch": None}
+            return {"state": "stopped", "given_up": None, "waiting_batch": None, "phase": None}
         case JobFailed():
-            return {"state": "failed", "error": event.error, "given_up": None, "waiting_batch": None}
+            return {
+                "state": "failed",
+                "error": event.error,
+                "given_up": None,
+                "waiting_batch": None,
+                "phase": None,
+            }
 
 
 def _still_told(failed: FailedBatch | None, batch: BatchCompleted) -> FailedBatch | None:

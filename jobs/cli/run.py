@@ -179,18 +179,21 @@ class _Job:
             self._has_plan.set()
 
     def _wait_for_plan(self) -> None:
-        self._outgoing.now("starting" if self._has_plan.is_set() else "idle")
+        if not self._has_plan.is_set():
+            self._outgoing.now("idle")
         while not self._has_plan.wait(_POLL_S) and self._stop is None:
             pass
 
     def _work(self) -> None:
         given = self._given
+        self._outgoing.now("starting", phase="spark")
         self._write_source()
         partitions = self._checkpoint.identity.partitions
         master = given.master or f"local[{min(partitions, processors())},4]"
         spark = create_session(
             master, f"millrace {given.topology}", partitions, self._checkpoint.root / "scratch"
         )
+        self._outgoing.now("starting", phase="query")
         publisher = self._results_publisher()
         settings = Settings(
             output=publisher.outbox.output if publisher is not None else self._out(),
@@ -228,7 +231,7 @@ class _Job:
                     batch=first,
                 )
             )
-            self._outgoing.now("running", first)
+            self._outgoing.now("running", first, "batch")
             while not self._done(topology):
                 self._wake.wait(_POLL_S)
                 self._wake.clear()

@@ -30,6 +30,7 @@ from jobs.protocol import (
     EpochCompleted,
     Event,
     Heartbeat,
+    Phase,
     StreamsSampled,
     control_key,
     events_key,
@@ -86,6 +87,7 @@ class Outgoing:
         self._closing = False
         self._stop_beating = threading.Event()
         self._state: State = "starting"
+        self._phase: Phase | None = "checkpoint"
         self._batch = 0
         self._last_batch_at = time.monotonic()
         self._threads = [
@@ -113,12 +115,17 @@ class Outgoing:
         if tails or dead or tables:
             self._put(_Results(batch, plan_id, tails, dead, tables))
 
-    def now(self, state: State, batch: int | None = None) -> None:
-        """Set what the next heartbeats report; a number means that this batch just ended."""
-        self._state = state
+    def now(self, state: State, batch: int | None = None, phase: Phase | None = None) -> None:
+        """Set what the next heartbeats report; a number means that this batch just ended.
+
+        A phase that begins is told at once.
+        """
+        self._state, self._phase = state, phase
         if batch is not None:
             self._batch = batch
             self._last_batch_at = time.monotonic()
+        if phase is not None:
+            self._put(self._heartbeat())
 
     def close(self, patience_s: float) -> None:
         """Stop the heartbeats and send what waits, as far as that succeeds in time."""
@@ -135,12 +142,16 @@ class Outgoing:
 
     def _beat(self) -> None:
         while True:
-            state = self._state
-            if state == "running" and time.monotonic() - self._last_batch_at > _IDLE_AFTER_S:
-                state = "idle"
-            self._put(Heartbeat(run=self._run, at=datetime.now(UTC), state=state, batch=self._batch))
+            self._put(self._heartbeat())
             if self._stop_beating.wait(HEARTBEAT_S):
                 return
+
+    def _heartbeat(self) -> Heartbeat:
+        state, phase = self._state, self._phase
+        if state == "running" and time.monotonic() - self._last_batch_at > _IDLE_AFTER_S:
+            # Also before the first batch: there may be no tuples to make one of.
+            state, phase = "idle", None
+        return Heartbeat(run=self._run, at=datetime.now(UTC), state=state, batch=self._batch, phase=phase)
 
     def _deliver(self) -> None:
         failures = 0

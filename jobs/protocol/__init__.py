@@ -242,12 +242,21 @@ class JobStarted(Event):
     """The first batch that this process will work on."""
 
 
+Phase = Literal["checkpoint", "spark", "query", "batch"]
+"""What a job does until its first batch is committed.
+
+It reads its checkpoint, starts Spark, starts the streaming query, and works on that batch.
+"""
+
+
 class Heartbeat(Event):
-    """Every two seconds, whatever the batches do."""
+    """Every two seconds, whatever the batches do, and when a phase begins."""
 
     type: Literal["heartbeat"] = "heartbeat"
     state: Literal["starting", "running", "idle", "stopping"]
     batch: int
+    phase: Phase | None = None
+    """None behind the first batch, and while none is on its way."""
 
 
 class BatchCompleted(Event):

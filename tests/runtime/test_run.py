@@ -10,7 +10,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from jobs.protocol import DeadLetter, Deploy, ResultTrace, Stop, dead_letters_key, results_key, stream_key
+from jobs.protocol import (
+    AnyEvent,
+    DeadLetter,
+    Deploy,
+    ResultTrace,
+    Stop,
+    dead_letters_key,
+    results_key,
+    stream_key,
+)
 from optimizer.workload import Workload
 from tests.runtime.live import TOPOLOGY, Live, RedisServer, write_live_workload
 
@@ -46,12 +55,26 @@ def _assert_logged(folder: Path) -> None:
     assert " stopped: " in (folder / "run-2.log").read_text()
 
 
+def _start_of(live: Live) -> tuple[AnyEvent, list[str]]:
+    """The word that a job has started, and the phases that it told before."""
+    phases: list[str] = []
+
+    def has_started(event: AnyEvent) -> bool:
+        if event.type == "heartbeat" and event.phase is not None and event.phase not in phases:
+            phases.append(event.phase)
+        return event.type == "job_started"
+
+    return live.wait_for(has_started), phases
+
+
 def test_life_of_a_topology(server: int, tmp_path: Path, workload: Workload) -> None:
     live = Live(server, tmp_path, workload)
     live.produce(300)
     live.start("run-1", "plan-1", live.graph("ilp", "two"))
-    started = live.wait_for(lambda e: e.type == "job_started")
+    started, phases = _start_of(live)
     assert (started.plan_id, started.batch) == ("plan-1", 0)
+    assert phases == ["checkpoint", "spark", "query"], "what it does is told while it starts"
+    live.wait_for(lambda e: e.type == "heartbeat" and e.phase == "batch")
     live.wait_for_tuples("rs")
 
     # A new query joins, and with it a stream; what is stored already is there from the first batch.

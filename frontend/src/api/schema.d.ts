@@ -2215,6 +2215,8 @@ export interface components {
             role: components["schemas"]["RoleEnum"];
             username: string;
         };
+        /** @enum {string} */
+        PhaseEnum: "checkpoint" | "spark" | "query" | "batch";
         /** @description The topology to which a query is pinned. */
         Pin: {
             /** @description null: wherever the optimizer puts it */
@@ -2783,6 +2785,9 @@ export interface components {
             heartbeat_at: string | null;
             history: components["schemas"]["HistoryPoint"][];
             last_event_id: string;
+            /** Format: date-time */
+            launched_at: string | null;
+            phase: components["schemas"]["PhaseEnum"] | null;
             plan_id: string | null;
             queries: components["schemas"]["TopologyQuery"][];
             run: string | null;

@@ -37,6 +37,9 @@ export type HistoryPoint = z.infer<typeof historyPoint>;
 export const liveStateEnum = z.enum(["stopped", "starting", "running", "idle", "stopping", "failed"]);
 export type LiveStateEnum = z.infer<typeof liveStateEnum>;
 
+export const phaseEnum = z.enum(["checkpoint", "spark", "query", "batch"]);
+export type PhaseEnum = z.infer<typeof phaseEnum>;
+
 export const switchPoint = z.object({
   at: z.string(),
   plan_id: z.string(),
@@ -231,6 +234,7 @@ export const heartbeat = z.object({
   type: z.literal("heartbeat"),
   state: z.enum(["starting", "running", "idle", "stopping"]),
   batch: whole,
+  phase: z.enum(["checkpoint", "spark", "query", "batch"]).nullable().default(null),
 });
 export type Heartbeat = z.infer<typeof heartbeat>;
 
@@ -442,6 +446,8 @@ export const snapshot = z.object({
   plan_id: z.string().nullable(),
   epoch: whole.nullable(),
   heartbeat_at: z.string().nullable(),
+  launched_at: z.string().nullable(),
+  phase: phaseEnum.nullable(),
   batch: batchCompleted.nullable(),
   history: z.array(historyPoint),
   store_history: z.array(storesPoint),

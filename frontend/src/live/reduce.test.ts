@@ -4,6 +4,7 @@ import {
   type BatchCompleted,
   batchCompleted,
   type EpochCompleted,
+  type Heartbeat,
   type LiveEvent,
   liveEvent,
   type Snapshot,
@@ -87,6 +88,7 @@ const heartbeat = (state: "idle" | "stopping", run = "a1"): LiveEvent => ({
   at: at(9),
   state,
   batch: 2,
+  phase: null,
 });
 
 function play(from: Snapshot, events: readonly LiveEvent[]): Snapshot {
@@ -222,6 +224,25 @@ describe("reduce", () => {
     const stopped: LiveEvent = { ...common, type: "job_stopped", reason: "told to stop" };
     expect(play(EMPTY, [started, waits, stopped]).waiting_batch).toBeNull();
     expect(play(EMPTY, [started, waits, { ...started, run: "a2" }]).waiting_batch).toBeNull();
+  });
+
+  it("tells what a job does until its first batch is committed", () => {
+    const beat = (run: string, phase: Heartbeat["phase"], seconds: number): LiveEvent => ({
+      version: 1,
+      run,
+      at: at(seconds),
+      type: "heartbeat",
+      state: "starting",
+      batch: 0,
+      phase,
+    });
+    const starting = play(EMPTY, [beat("a1", null, 1), beat("a1", "spark", 2)]);
+    expect(starting).toMatchObject({ phase: "spark", launched_at: at(1) });
+    expect(play(EMPTY, [beat("a1", "query", 1), started, batch(1)]).phase).toBeNull();
+    expect(play(EMPTY, [beat("a1", "query", 1), beat("a2", null, 5)])).toMatchObject({
+      phase: null,
+      launched_at: at(5),
+    });
   });
 
   it("goes through the states of the contract's table", () => {

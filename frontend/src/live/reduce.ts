@@ -80,6 +80,8 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
       batch: null,
       error: null,
       heartbeat_at: null,
+      launched_at: event.at,
+      phase: null,
       store_history: [],
       statistics: null,
       given_up: null,
@@ -91,11 +93,13 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
     case "job_started":
       return { ...state, plan_id: event.plan_id, state: "running", heartbeat_at: event.at };
     case "heartbeat":
-      return { ...state, state: event.state, heartbeat_at: event.at };
+      return { ...state, state: event.state, heartbeat_at: event.at, phase: event.phase };
     case "batch":
       return {
         ...state,
         batch: event,
+        launched_at: null,
+        phase: null,
         given_up: null,
         waiting_batch: null,
         failed_batch:
@@ -143,8 +147,15 @@ export function reduce(before: Snapshot, id: string, event: LiveEvent): Snapshot
     case "deploy_refused":
       return state;
     case "job_stopped":
-      return { ...state, state: "stopped", given_up: null, waiting_batch: null };
+      return { ...state, state: "stopped", given_up: null, waiting_batch: null, phase: null };
     case "job_failed":
-      return { ...state, state: "failed", error: event.error, given_up: null, waiting_batch: null };
+      return {
+        ...state,
+        state: "failed",
+        error: event.error,
+        given_up: null,
+        waiting_batch: null,
+        phase: null,
+      };
   }
 }

@@ -8,6 +8,8 @@ export function unknownThen(now: Snapshot): Snapshot {
     error: null,
     epoch: null,
     heartbeat_at: null,
+    launched_at: null,
+    phase: null,
     batch: null,
     history: [],
     store_history: [],

@@ -42,6 +42,8 @@ def test_before_the_first_event_all_is_unknown(as_teammate: Client, topology: To
         "plan_id": None,
         "epoch": None,
         "heartbeat_at": None,
+        "launched_at": None,
+        "phase": None,
         "batch": None,
         "history": [],
         "store_history": [],

@@ -38,7 +38,12 @@ def test_a_new_run_forgets_the_failure_and_the_last_batch() -> None:
     failed = LiveState(run=RUNS[0], state="failed", error="the disk is full", last_event_id="5-0")
     started = JobStarted(run=RUNS[1], at=BEGIN, pid=1, host="here", plan_id="flights.2", batch=7)
     assert folded(failed, [("6-0", started)]) == LiveState(
-        run=RUNS[1], state="running", plan_id="flights.2", heartbeat_at=BEGIN, last_event_id="6-0"
+        run=RUNS[1],
+        state="running",
+        plan_id="flights.2",
+        heartbeat_at=BEGIN,
+        launched_at=BEGIN,
+        last_event_id="6-0",
     )
 
 

@@ -9,6 +9,8 @@ export const EMPTY: Snapshot = {
   plan_id: null,
   epoch: null,
   heartbeat_at: null,
+  launched_at: null,
+  phase: null,
   batch: null,
   history: [],
   store_history: [],

@@ -42,6 +42,8 @@ function shown(limit: number | null, newest: BatchCompleted | null, run = RUN): 
     plan_id: null,
     epoch: 1,
     heartbeat_at: null,
+    launched_at: null,
+    phase: null,
     batch: newest,
     history: [],
     store_history: [],

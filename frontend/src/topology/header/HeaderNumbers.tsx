@@ -9,6 +9,7 @@ import { CorrectnessLight } from "../../ui/CorrectnessLight";
 import { lightOfAll } from "../../ui/correctness";
 import { Fact } from "../../ui/Fact";
 import { StatusBadge } from "../../ui/StatusBadge";
+import { StartPhase } from "./StartPhase";
 
 interface Props {
   readonly live: Live;
@@ -25,6 +26,7 @@ export function HeaderNumbers({ live, topology, actions }: Props): JSX.Element {
           state={shownState(live.snapshot, topology)}
           title={givenUpText(live.snapshot?.given_up ?? null)}
         />
+        {live.snapshot !== null && <StartPhase snapshot={live.snapshot} />}
         <span class="muted">
           {live.snapshot === null || live.snapshot.epoch === null ? "" : `epoch ${live.snapshot.epoch} · `}
           {topology === null ? "" : sizeText(topology)}
