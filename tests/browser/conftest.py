@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, StorageState, expect, sync_playwright
 
 from backend.run.setting import free_port
+from tests.registry.stand_in import StandIn
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_MS = 120_000
@@ -51,7 +53,15 @@ class RunningProduct:
 
 
 @pytest.fixture(scope="session")
-def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningProduct]:
+def registry() -> Iterator[StandIn]:
+    """The schema registry of the product that is started for the tests."""
+    server = StandIn().start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def product(tmp_path_factory: pytest.TempPathFactory, registry: StandIn) -> Iterator[RunningProduct]:
     """Started for the tests, or, while writing them, the one at MILLRACE_URL."""
     if there := os.environ.get("MILLRACE_URL"):
         yield RunningProduct(there, Path(os.environ.get("MILLRACE_HOME", ROOT / ".millrace")), None)
@@ -60,6 +70,7 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningProduct
     environment = {**os.environ, "PORT": str(free_port()), "MILLRACE_HOME": str(home)}
     environment["MILLRACE_PRICE_CORE_HOUR"] = "0.05"
     environment["MILLRACE_RESULT_FILES"] = "1"
+    environment["MILLRACE_SCHEMA_REGISTRY_URL"] = registry.url
     environment.pop("REDIS_URL", None)
     process = subprocess.Popen(
         [sys.executable, "-m", "backend.run"],
@@ -115,8 +126,12 @@ _sessions: dict[tuple[str, str], StorageState] = {}
 
 
 @contextmanager
-def signed_in(browser: Browser, url: str, account: str, password: str) -> Iterator[Page]:
+def signed_in(
+    browser: Browser, url: str, account: str, password: str, refusing: str | None = None
+) -> Iterator[Page]:
     """A page that is signed in; the test fails if its console ever showed an error.
+
+    A refusal is an error to the console, too: those of the path `refusing` are what the test is about.
 
     An account signs in once, as a person's browser does: the site refuses more than thirty attempts a minute
     from one address, and quick tests make more.
@@ -124,7 +139,8 @@ def signed_in(browser: Browser, url: str, account: str, password: str) -> Iterat
     complaints: list[str] = []
 
     def listen(message: ConsoleMessage) -> None:
-        if message.type == "error":
+        path = urlsplit(message.location.get("url", "")).path
+        if message.type == "error" and (refusing is None or path != refusing):
             complaints.append(f"{message.text} ({message.location.get('url')})")
 
     session = _sessions.get((url, account))
