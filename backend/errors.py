@@ -93,7 +93,7 @@ class Busy(Later):
     retry_after_s = 5
 
     def __init__(self) -> None:
-        super().__init__("busy", "too many plans and previews are asked for; try again in a few seconds")
+        super().__init__("busy", "too many requests of this kind wait; try again in a few seconds")
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), ()

@@ -44,11 +44,13 @@ class Pool:
 
     Args:
         turns: gives at most as many places as there shall be workers.
+        waits: whether its work waits for other machines, which says nothing of how hard it is.
     """
 
-    def __init__(self, turns: Turns, limits: Limits) -> None:
+    def __init__(self, turns: Turns, limits: Limits, waits: bool = False) -> None:
         self.turns = turns
         self.limits = limits
+        self._waits = waits
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
         self._pid = os.getpid()
@@ -56,7 +58,8 @@ class Pool:
     def run(self, caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
         """What the function makes of the arguments, worked out in a worker.
 
-        All of it travels between processes, so it is data, and the function is one of a module.
+        All of it travels between processes, so it is data, and the function is one of a module or of such
+        data.
 
         Raises:
             TooMuchWork: it needs more time or memory than one request may use.
@@ -124,7 +127,7 @@ class Pool:
                 f"this needs more memory than a request may use ({self.limits.memory / 1e6:g} MB): {_ADVICE}",
             ) from error
         except OutOfTime as error:
-            if not isinstance(error, Contested):
+            if not (self._waits or isinstance(error, Contested)):
                 _found_hard(caller)
             raise
         except (Lost, Gone):
@@ -137,7 +140,7 @@ class Pool:
             kept = True
             raise
         finally:
-            if worker.used_s > QUICK_SECONDS:
+            if worker.used_s > QUICK_SECONDS and not self._waits:
                 _found_hard(caller)
             self._give_back(worker, kept)
 
@@ -209,6 +212,12 @@ MANY_JOINED = 7
 """Streams whose plan, if all are joined with all, takes longer than that: six take 0.1 s, seven 0.4 s."""
 READ_PROCESSES = 2
 """Texts are read while they are typed: never behind a plan."""
+ASKING_PROCESSES = 2
+"""For what asks other machines, whose silence must keep nobody from reading and planning."""
+ASKING_SECONDS = 10.0
+"""Of wall time, with all that is asked on the way, and of patience for a worker before that."""
+ASKED_CPU_SECONDS = 5.0
+"""Of processor time, to read what they answer; the client's library takes one to load."""
 HARD_SECONDS = 60.0
 """An account whose request was not quick skips the quick workers for so long."""
 _ADVICE = "join fewer streams at once, split the text into views, or write it shorter"
@@ -235,6 +244,24 @@ def slow() -> Pool:
 def _pool(processes: int, seconds: float, niceness: int) -> Pool:
     turns = Turns(processes, int(settings.MILLRACE_WORK_PER_ACCOUNT), MOST_WAITING, PATIENCE_SECONDS)
     return Pool(turns, Limits(seconds, WALL_PER_CPU * seconds, int(settings.MILLRACE_WORK_BYTES), niceness))
+
+
+@cache
+def asking() -> Pool:
+    """The pool for what waits for another machine's answer."""
+    turns = Turns(ASKING_PROCESSES, int(settings.MILLRACE_WORK_PER_ACCOUNT), MOST_WAITING, ASKING_SECONDS)
+    limits = Limits(ASKED_CPU_SECONDS, ASKING_SECONDS, int(settings.MILLRACE_WORK_BYTES), 1)
+    return Pool(turns, limits, waits=True)
+
+
+def ask(caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
+    """What the function makes of another machine's answer.
+
+    Requests that wait for one hold up no others.
+    Raises `OutOfTime` without an answer, and what `Pool.run` raises otherwise.
+    """
+    pool = asking()
+    return pool.attempt(caller, pool.limits.seconds, inf, function, arguments)
 
 
 _hard_at: dict[int | None, float] = {}

@@ -58,6 +58,10 @@ class NoOffer(Exception):
         self.code = code
         self.later = later
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Of an exception's arguments pickle would keep the reason alone.
+        return type(self), (self.code, str(self)), {"later": self.later}
+
 
 class SourceSettings(Settings):
     """What a connector has to know of a stream.
@@ -107,11 +111,11 @@ class SourceSettings(Settings):
         Raises `BadSetting` if the stream could not be read so.
         """
 
-    def offer(self, place: str | None) -> Offer:
+    def offer(self, place: str | None, environment: Mapping[str, str]) -> Offer:
         """Columns for a stream over the source, from a place of its schemas.
 
-        None is the usual place.
-        Raises `NoOffer`.
+        None is the usual place; `environment` has the deployment's settings.
+        Raises `NoOffer`, and `InputError` for settings of the deployment that cannot be.
         """
         raise NoOffer("no-schema", f"{self.place} has no schema to read columns from")
 

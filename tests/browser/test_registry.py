@@ -110,3 +110,26 @@ def test_a_registry_that_is_away_is_one_line(page: Page, form: Locator, registry
         registry.start()
     ask(form)
     expect(form.get_by_role("button", name="Columns from the registry")).to_be_enabled()
+
+
+def test_a_registry_that_never_answers_is_given_up(
+    page: Page, form: Locator, registry: StandIn, axe: str
+) -> None:
+    registry.endless = True
+    try:
+        ask(form)
+        expect(form.get_by_role("button", name="Columns from the registry")).to_be_disabled()
+        # Meanwhile the site answers as ever, also what is worked out by processes.
+        assert page.request.get("/api/streams/").ok
+        token = next(one["value"] for one in page.context.cookies() if one["name"] == "csrftoken")
+        headers = {"X-CSRFToken": token, "Referer": page.url}
+        checked = page.request.post(
+            "/api/sql/validate/", data={"sql": "SELECT d.flight FROM departures AS d"}, headers=headers
+        )
+        assert checked.ok, checked.text()
+        assert checked.json()["ok"], checked.text()
+        expect(form.get_by_role("button", name="Columns from the registry")).to_be_disabled()
+        expect(form.get_by_role("alert")).to_have_text("the schema registry does not answer within 10 s")
+    finally:
+        registry.endless = False
+    assert barriers(page, axe) == []

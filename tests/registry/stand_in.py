@@ -11,9 +11,13 @@ import json
 import re
 import ssl
 import threading
+import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+_PACE_S = 0.1
 
 
 class StandIn:
@@ -29,6 +33,9 @@ class StandIn:
         """The path of each request, in their order."""
         self.broken = False
         """True while it answers 500 to everything."""
+        self.endless = False
+        """True while answers to new requests begin and never end: with a space now and then, so that no
+        read times out."""
         self._schemas: dict[int, dict[str, Any]] = {}
         self._subjects: dict[str, list[int]] = {}
         self._port = 0
@@ -108,6 +115,10 @@ def _handler(registry: StandIn) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = urlsplit(self.path).path
+            if registry.endless:
+                registry.asked.append(path)
+                self._drip()
+                return
             status, document = registry.answer(path, self.headers.get("Authorization"))
             body = json.dumps(document).encode()
             self.send_response(status)
@@ -115,6 +126,16 @@ def _handler(registry: StandIn) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+
+        def _drip(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
+            self.end_headers()
+            with suppress(ConnectionError):
+                while True:
+                    # Until who asked gives up.
+                    self.wfile.write(b" ")
+                    time.sleep(_PACE_S)
 
         def log_message(self, format: str, *arguments: object) -> None:
             """The tests' output has enough lines."""

@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from backend.accounts.reading import Reads
 from backend.accounts.requests import AccountRequest
+from backend.bounded.caller import caller_of
 from backend.http.documents import Document, Form, checked
 from backend.streams.schema_registry import offer_of
 from optimizer.algebra.settings import BadSetting
@@ -54,7 +55,7 @@ class SchemaRegistryColumns(APIView):
     @extend_schema(request=SubjectSerializer, responses=SubjectColumnsSerializer)
     def post(self, request: AccountRequest) -> Response:
         form = checked(SubjectSerializer(data=request.data)).validated_data
-        offer = offer_of(request.user, form["source"], form.get("subject") or None)
+        offer = offer_of(request.user, caller_of(request), form["source"], form.get("subject") or None)
         columns = [
             {"name": one.name, "found": one.found, "type": one.type and one.type.value}
             for one in offer.columns

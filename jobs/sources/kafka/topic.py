@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -153,13 +153,17 @@ class KafkaTopic(SourceSettings):
         return f"an operator to set {SERVERS}: this deployment has no Kafka cluster"
 
     def look(self, columns: Sequence[tuple[str, ColumnType]]) -> None:
-        if self.registry and deployment.configured() is None:
+        if not self.registry:
+            return
+        registry = deployment.configured()
+        if registry is None:
             operator = f"an operator to set {deployment.URL}: this deployment has no schema registry"
             raise BadSetting("registry", "true", operator)
-        if self.registry:
-            self._look_at_schema(columns)
+        self._look_at_schema(columns, registry)
 
-    def _look_at_schema(self, columns: Sequence[tuple[str, ColumnType]]) -> None:
+    def _look_at_schema(
+        self, columns: Sequence[tuple[str, ColumnType]], registry: deployment.Registry
+    ) -> None:
         # The registry's client is 15 MB of a process that needs none.
         from jobs.sources.registry.client import NotThere
         from jobs.sources.registry.columns import misfits
@@ -168,7 +172,7 @@ class KafkaTopic(SourceSettings):
 
         subject = subject_of(self.topic)
         try:
-            found = newest(subject, self.format)
+            found = newest(registry, subject, self.format)
         except NotThere:
             return  # A topic, and its schemas, may be made after the stream that reads it.
         except Unusable as error:
@@ -184,20 +188,21 @@ class KafkaTopic(SourceSettings):
             told = f"schema {found.number} of {subject}, in which {' and '.join(wrong)},"
             raise BadSetting("registry", told, "one that the stream's columns can be read from")
 
-    def offer(self, place: str | None) -> Offer:
+    def offer(self, place: str | None, environment: Mapping[str, str]) -> Offer:
         from jobs.sources.registry.client import NotThere
         from jobs.sources.registry.subject import newest, subject_of
         from jobs.sources.registry.writer import Unusable
 
         if not self.registry:
-            return SourceSettings.offer(self, place)
-        if deployment.configured() is None:
+            return SourceSettings.offer(self, place, environment)
+        registry = deployment.configured(environment)
+        if registry is None:
             raise NoOffer(
                 "no-registry", f"this deployment has no schema registry: {deployment.URL} is not set"
             )
         subject = place or subject_of(self.topic)
         try:
-            found = newest(subject, self.format)
+            found = newest(registry, subject, self.format)
         except NotThere as error:
             raise NoOffer("no-schema", f"the schema registry has nothing of {subject}: {error}") from error
         except Unusable as error:

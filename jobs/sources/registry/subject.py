@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jobs.sources.formats.format import Format
 from jobs.sources.registry.client import Schemas
 from jobs.sources.registry.columns import SchemaColumn
-from jobs.sources.registry.deployment import required
+from jobs.sources.registry.deployment import Registry
 from jobs.sources.registry.values import ready
 
 
@@ -30,12 +30,12 @@ def subject_of(topic: str) -> str:
     return f"{topic}-value"
 
 
-def newest(name: str, form: Format) -> Subject:
+def newest(registry: Registry, name: str, form: Format) -> Subject:
     """The newest schema of a subject; people wait for it, so it is asked for once.
 
-    Raises `NotThere`, `Unusable`, `Away`, and `InputError` for a deployment without a registry.
+    Raises `NotThere`, `Unusable`, `Away`, and `InputError` for a file of authorities that cannot be read.
     """
-    schemas = Schemas(required("columns from the registry"), tries=0)
+    schemas = Schemas(registry, tries=0)
     schema = schemas.latest(name)
     assert schema.number is not None, "an answer about a subject's version has its number"
     return Subject(name, schema.number, ready(schema, form, schema.number, schemas).columns())

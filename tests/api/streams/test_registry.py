@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
+from backend.bounded import pool as pools
+from backend.bounded.caller import Caller
+from backend.bounded.pool import Pool
+from backend.bounded.turns import Gone, Turns
+from backend.bounded.worker import Limits
+from optimizer.logical.source import read_settings
+from tests.api.bounded.test_pool import MEMORY, until
 from tests.api.streams.test_streams import SENSORS, Post
 from tests.registry.stand_in import StandIn
 
@@ -165,3 +175,56 @@ def test_settings_that_cannot_be_are_400(as_owner: Client, post: Post, wrong: di
     answer = post(as_owner, "/api/streams/", _kafka(**wrong))
     assert answer.status_code == 400
     assert list(answer.json()) == ["kafka"]
+
+
+def test_an_answer_without_an_end_ends(
+    as_owner: Client, post: Post, registry: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No read of it times out, so the client's own bound never ends it."""
+    pool = Pool(Turns(1, 1, 8, 30.0), Limits(20.0, 5.0, MEMORY), waits=True)
+    monkeypatch.setattr(pools, "asking", lambda: pool)
+    monkeypatch.setattr(pools, "_hard_at", {})
+    registry.register("sensors-value", _avro(at=AT))
+    asked = {"topic": "sensors", "format": "avro"}
+    # By now its worker has what it needs, so the bound is the answer's alone.
+    assert post(as_owner, URL, asked).status_code == 200
+    registry.endless = True
+    answer = post(as_owner, URL, asked)
+    assert (answer.status_code, answer.json()["code"]) == (503, "registry-away")
+    assert registry.asked == ["/subjects/sensors-value/versions/latest"] * 2
+    assert (pool.turns.in_use, pool.pids) == ((0, 0), [])
+    # It was no hard work: the account's plans are made where they were.
+    assert pools._hard_at == {}
+
+
+def test_who_waits_for_the_registry_holds_nobody_up(
+    as_owner: Client,
+    owner: User,
+    as_teammate: Client,
+    post: Post,
+    registry: StandIn,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pool = Pool(Turns(2, 1, 8, 30.0), Limits(20.0, 600.0, MEMORY), waits=True)
+    monkeypatch.setattr(pools, "asking", lambda: pool)
+    registry.register("sensors-value", _avro(at=AT))
+    asked = {"topic": "sensors", "format": "avro"}
+    source = read_settings("kafka", {**asked, "registry": True})
+    caller = Caller(owner.pk)
+    registry.endless = True
+    with ThreadPoolExecutor(1) as people:
+        waiting = people.submit(pools.ask, caller, source.offer, None, dict(os.environ))
+        try:
+            until(lambda: registry.asked, 60.0)
+            registry.endless = False
+            assert post(as_teammate, URL, asked).status_code == 200
+            refused = post(as_owner, URL, asked)
+            assert (refused.status_code, refused.json()["code"]) == (429, "too-many-at-once")
+            assert refused.headers["Retry-After"] == "1"
+            assert not waiting.done()
+        finally:
+            caller.gone.set()
+        with pytest.raises(Gone):
+            waiting.result()
+    assert post(as_owner, URL, asked).status_code == 200
+    pool.close()
