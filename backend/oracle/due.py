@@ -2,7 +2,8 @@
 
 A result of an inner join is in the batch of its last tuple. One that waits, for absent partners or for its
 bucket's end, is in the first batch whose watermark is newer than its deadline, and newer than the one under
-which its last tuple came (docs/design/outer.md, *In a batch*).
+which its last tuple came (docs/design/outer.md, *In a batch*). A session's deadline follows from its last
+time.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from optimizer.logical.catalog import Catalog
 from optimizer.logical.deadlines import group_wait_us, time_of, waits
 from optimizer.logical.grouping import GROUP, Bucket
 from optimizer.logical.query import Branch, Input, Query
-from optimizer.sql import null_where_it_errs, to_duckdb
+from optimizer.sql import SESSION_LAST, null_where_it_errs, to_duckdb
 
 _BATCH, _NEWEST, _LATE, _DEADLINE = (quote(n) for n in (BATCH, "millrace newest", LATE, "millrace deadline"))
 _NEVER_US = -(2**63)
 """A watermark before any event time."""
+SESSION_GAPS = 32
+"""How long a session may be, in its gaps, to be compared: so far back are tuples read."""
 _LAST_YEAR = 9999
 """Of moments: a watermark behind it is told as its end."""
 
@@ -102,10 +105,12 @@ def _mark(batch: Batch) -> int | None:
 def waits_us(query: Query, catalog: Catalog) -> int | None:
     """How far before its deadline the newest tuple of a result may lie.
 
-    None for a query of which nothing waits.
+    Of a session that is any of its combinations', as far as sessions are followed back. None for a query of
+    which nothing waits.
     """
     if query.grouping is not None and query.grouping.bucket is not None:
-        return _group_waits_us(query, query.grouping.bucket, catalog)
+        bucket = query.grouping.bucket
+        return _group_waits_us(query, bucket, catalog) + SESSION_GAPS * bucket.gap_us
     bounds = [
         us
         for branch in query.branches
@@ -119,7 +124,7 @@ def waits_us(query: Query, catalog: Catalog) -> int | None:
 def _group_waits_us(query: Query, bucket: Bucket, catalog: Catalog) -> int:
     wait_us, _ = group_wait_us(query, catalog)
     assert wait_us is not None, "a query whose groups never end is refused when it is saved"
-    return bucket.size_us - 1 + wait_us
+    return bucket.size_us - 1 + bucket.gap_us + wait_us
 
 
 def results_text(
@@ -128,7 +133,8 @@ def results_text(
     """DuckDB's SQL for the results that may be in a span.
 
     Behind a result's own columns come the batch of its last tuple, its newest event time (of a group the
-    beginning of its bucket), whether a late tuple is in it, and its deadline; NULL for what it has not.
+    beginning of its bucket, of a session the gap before it), whether a late tuple is in it, and its deadline;
+    NULL for what it has not.
 
     Args:
         query: what is asked.
@@ -179,16 +185,33 @@ def _groups_text(
     query: Query, bucket: Bucket, catalog: Catalog, marks: Marks, also: Mapping[str, Sequence[str]]
 ) -> str:
     begin = f"epoch_us({quote(GROUP)}.{quote(bucket.key)})"
-    deadline = f"{begin}::HUGEINT + {_group_waits_us(query, bucket, catalog)}"
+    last = f"epoch_us({quote(GROUP)}.{quote(SESSION_LAST)})" if bucket.gap_us else begin
+    deadline = f"{last}::HUGEINT + {_group_waits_us(query, bucket, catalog)}"
     beside = (
         f"NULL::BIGINT AS {_BATCH}",
-        f"{begin} AS {_NEWEST}",
+        f"{begin} - {bucket.gap_us} AS {_NEWEST}",
         f"FALSE AS {_LATE}",
         f"{deadline} AS {_DEADLINE}",
     )
     conditions = _of(query.inputs, also)
     text = to_duckdb(query, catalog, beside, conditions, null_where_it_errs)
     return f"SELECT * FROM (\n{text}\n) WHERE {_may_be_due(_DEADLINE, 'FALSE', marks)}"
+
+
+def undecided_text(
+    query: Query, catalog: Catalog, marks: Marks, known_from_us: int, also: Mapping[str, Sequence[str]]
+) -> str:
+    """DuckDB's SQL that counts the sessions of a span that may not be known whole.
+
+    They fall due in it, and may have begun before `known_from_us`, from when on all combinations are known;
+    whatever HAVING says of them, which may say something else of all their tuples. The other arguments are
+    those of `results_text`.
+    """
+    assert query.grouping is not None
+    assert query.grouping.bucket is not None
+    asked = replace(query, grouping=replace(query.grouping, conditions=()))
+    text = _groups_text(asked, query.grouping.bucket, catalog, marks, also)
+    return f"SELECT count(*) FROM (\n{text}\n) WHERE {_NEWEST} < {known_from_us}"
 
 
 def _may_be_due(deadline: str, found_late: str, marks: Marks) -> str:

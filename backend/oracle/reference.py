@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from backend.catalog.sandbox import TooLarge, TooLong, sandbox
 from backend.oracle.accepted import BATCH, accepted
 from backend.oracle.comparison import Expected, Row, as_published
-from backend.oracle.due import Marks, marks_of, results_text, waits_us
+from backend.oracle.due import SESSION_GAPS, Marks, marks_of, results_text, undecided_text, waits_us
 from backend.oracle.ledger import Ledger
 from backend.oracle.sampling.keys import Keys
 from backend.oracle.sampling.sample import Sample, Sampling, mark_of
@@ -82,8 +82,6 @@ def refuse(query: Query) -> None:
             "rows of groups without an end follow from all that came since they are there, of which only the "
             "newest part is kept: the tests compare them with DuckDB, and `millrace test` does"
         )
-    if query.grouping is not None and query.grouping.bucket is not None and query.grouping.bucket.gap_us:
-        raise CannotCheck("a session may be of any length, so no part of its streams says when it began")
     if query.derived:
         raise CannotCheck("it reads results of a query that waits, which come in batches of their own")
 
@@ -107,7 +105,7 @@ def reference(query: Query, catalog: Catalog, ledger: Ledger, span: Span) -> Ref
         before = accepted(catalog[name], stretch_before(ledger, span, name, reach.needed[name]), MOST_TUPLES)
         tables[name] = pa.concat_tables([before.table, taken.table])
         read += before.read
-    by_batch = expected_of(query, catalog, tables, span, reach.marks)
+    by_batch = expected_of(query, catalog, tables, span, reach)
     return Reference(by_batch, read, reach.event_from, reach.event_to)
 
 
@@ -151,7 +149,7 @@ def sampled_reference(sampling: Sampling, sample: Sample, span: Span) -> Referen
         alias: [f"{quote(alias)}.{quote(mark_of(column))}" for column, _ in columns]
         for alias, columns in keys.by_alias.items()
     }
-    by_batch = expected_of(query, catalog, tables, span, reach.marks, conditions, sampled.holds)
+    by_batch = expected_of(query, catalog, tables, span, reach, conditions, sampled.holds)
     return Reference(by_batch, tuples, reach.event_from, reach.event_to, sampled)
 
 
@@ -163,6 +161,8 @@ class Reach:
     """By stream the oldest, microseconds; None for any."""
     marks: Marks | None
     """By which what waits is due; None where nothing does."""
+    known_from_us: int | None
+    """From this newest event time on all combinations are known; None if all are."""
     event_from: datetime | None
     event_to: datetime | None
 
@@ -183,16 +183,16 @@ def reach_of(
     if wait_us is None:
         if came is None:
             return None
-        return Reach(needed_from(query, catalog, came[0]), None, event_from, moment_of(came[1]))
+        return Reach(needed_from(query, catalog, came[0]), None, came[0], event_from, moment_of(came[1]))
     marks = marks_of(ledger, span)
     event_to = None if marks.last_us is None else moment_of(marks.last_us)
     if marks.before_us is None:
         # All that has come waits.
-        return Reach({item.stream: None for item in query.inputs}, marks, event_from, event_to)
+        return Reach({item.stream: None for item in query.inputs}, marks, None, event_from, event_to)
     least = marks.before_us - wait_us
     if came is not None:
         least = min(least, came[0])
-    return Reach(needed_from(query, catalog, least), marks, event_from, event_to)
+    return Reach(needed_from(query, catalog, least), marks, least, event_from, event_to)
 
 
 def _own_times(stream: Stream, table: pa.Table, span: Span) -> npt.NDArray[np.int64]:
@@ -209,10 +209,24 @@ def expected_of(
     catalog: Catalog,
     tables: Mapping[str, pa.Table],
     span: Span,
-    marks: Marks | None,
+    reach: Reach,
     also: Mapping[str, Sequence[str]] = MappingProxyType({}),
     holds: Callable[[Row], bool] = lambda row: True,
 ) -> dict[int, Expected]:
+    """DuckDB's results of a span, by batch.
+
+    Args:
+        query: what is asked.
+        catalog: has its streams.
+        tables: what was accepted of each as far as `reach` asks for it, with BATCH and LATE.
+        span: what is checked.
+        reach: of its results.
+        also: further conditions, by alias.
+        holds: says of a result whether it is asked for.
+    Raises:
+        CannotCheck: they are too many, or not known whole.
+    """
+    marks = reach.marks
     text = results_text(query, catalog, marks, span.numbers[0], also)
     since = {
         batch.batch: None if part.missing_before is None else microseconds(part.missing_before)
@@ -224,6 +238,7 @@ def expected_of(
     possible: dict[int, Counter[Row]] = {number: Counter() for number in span.numbers}
     try:
         with sandbox(tables, catalog.functions, DUCKDB_SECONDS, DUCKDB_MEMORY) as connection:
+            _demand_whole_sessions(connection, query, catalog, reach, also)
             for *values, arrived, newest, is_late, deadline in _rows(connection, text):
                 number = arrived if marks is None or deadline is None else marks.batch_of(deadline, arrived)
                 row = as_published(values, types)
@@ -238,6 +253,25 @@ def expected_of(
     except TooLarge as error:
         raise CannotCheck(f"the batch join of its windows needs more than {DUCKDB_MEMORY}") from error
     return {number: Expected(required[number], possible[number]) for number in span.numbers}
+
+
+def _demand_whole_sessions(
+    connection: duckdb.DuckDBPyConnection,
+    query: Query,
+    catalog: Catalog,
+    reach: Reach,
+    also: Mapping[str, Sequence[str]],
+) -> None:
+    bucket = None if query.grouping is None else query.grouping.bucket
+    if bucket is None or not bucket.gap_us or reach.marks is None or reach.known_from_us is None:
+        return
+    text = undecided_text(query, catalog, reach.marks, reach.known_from_us, also)
+    ((undecided,),) = connection.execute(text).fetchall()
+    if undecided:
+        raise CannotCheck(
+            f"{undecided:,} of the sessions that ended may have begun more than {SESSION_GAPS} gaps before, "
+            "which is as far back as their tuples are read"
+        )
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, text: str) -> list[_ResultRow]:

@@ -41,7 +41,8 @@ def to_duckdb(
     """SQL for DuckDB that gives the query's results over relations named like streams.
 
     The branches of outer, semi and anti joins are selected one by one; `beside` and `also` must then be
-    about inputs that each of them has. Of a query with groups `beside` is about `GROUP`.
+    about inputs that each of them has. Of a query with groups `beside` is about `GROUP`, of one with
+    sessions also about its `SESSION_LAST`.
 
     A window is the pairwise condition that no tuple of the combination is more than it
     behind another (DESIGN section 1): for a over 1 s and b unbounded,
@@ -132,6 +133,8 @@ def _groups(
         for name, key in grouping.keys
     ]
     kept = [*keys, *(f"{_aggregate(one, names)} AS {quote(one.name)}" for one in grouping.aggregates)]
+    if bucket is not None and bucket.gap_us:
+        kept.append(f"max({quote(SESSION_LAST)}) AS {quote(SESSION_LAST)}")
     positions = ", ".join(str(number) for number in range(1, len(keys) + 1))
     groups = f"SELECT {', '.join(kept)} FROM ({combinations})" + (f" GROUP BY {positions}" if keys else "")
     columns = (f"{to_duckdb_sql(o.expression, around)} AS {quote(o.name)}" for o in query.outputs)
@@ -156,12 +159,14 @@ def _in_sessions(grouping: Grouping, bucket: Bucket, combinations: str) -> str:
     window = f"({partition}ORDER BY {time})"
     gap = f"epoch_us({time})::HUGEINT - epoch_us(lag({time}) OVER {window}) <= {bucket.gap_us}"
     begins = f"CASE WHEN {gap} THEN NULL ELSE {time} END AS {_BEGINS}"
-    marked = f"SELECT *, {begins} FROM ({combinations})"
+    marked = f"SELECT *, {begins}, {time} AS {quote(SESSION_LAST)} FROM ({combinations})"
     start = f"max({_BEGINS}) OVER {window} AS {time}"
     return f"SELECT * EXCLUDE ({_BEGINS}) REPLACE ({start}) FROM ({marked})"
 
 
 _BEGINS = '"@begins"'
+SESSION_LAST = "@last"
+"""The column of `GROUP` that has a session's newest time."""
 
 
 def _first(grouping: Grouping, around: Callable[[Call, str], str] | None) -> str:

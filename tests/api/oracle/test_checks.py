@@ -18,7 +18,7 @@ from backend.alerts.watching import observe
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
 from backend.deployments.actions import deploy_query
-from backend.oracle import actions, reference
+from backend.oracle import actions, due, reference
 from backend.oracle.models import Check, Light, Verdict
 from backend.planning import revisions
 from backend.streams.models import Stream
@@ -234,6 +234,75 @@ def test_a_job_that_tells_no_watermark_is_not_checked_where_results_wait(
         Verdict.UNCHECKED,
         "its results wait for the watermark, which its job, of an older release, does not tell",
     )
+
+
+SESSIONS = """SELECT SESSION(at, INTERVAL 10 MINUTES) AS since, origin, COUNT(*) AS flights
+    FROM departures GROUP BY since, origin"""
+
+
+@pytest.fixture
+def in_sessions(request: pytest.FixtureRequest, pairs: Query, owner: User, topology: Topology) -> ToldJob:
+    """A job that counts sessions, with the condition that a test asks for."""
+    add_version(owner, pairs, f"{SESSIONS} {getattr(request, 'param', '')}")
+    deploy_query(owner, Query.objects.get(pk=pairs.pk), "flights")
+    assert revisions.plan_newest(topology.pk)
+    bus = request.getfixturevalue("bus")
+    return ToldJob(bus, Plan.objects.latest("pk").plan_id, "pairs", ("departures",))
+
+
+def session(minute: int, origin: str, flights: int) -> dict[str, Any]:
+    return {"since": at(minute), "origin": origin, "flights": flights}
+
+
+def test_sessions_are_compared_once_the_watermark_has_passed_their_gap(
+    in_sessions: ToldJob, checked: Callable[[], Check | None], topology: Topology
+) -> None:
+    flights = [flight(0, "A"), flight(2, "B", "LGA"), flight(5, "C")]
+    in_sessions.batch({"departures": flights}, [])
+    # Until the watermark is behind minute 15 another flight could lengthen that of JFK.
+    in_sessions.batch({"departures": [flight(30, "D")]}, [session(2, "LGA", 1)], watermark=moment(15))
+    one = checked()
+    assert one is not None
+    assert (one.verdict, one.expected, one.compared, one.event_to) == (Verdict.EQUAL, 1, 1, moment(15))
+    in_sessions.batch({}, [session(0, "JFK", 2)], watermark=moment(16))
+    other = checked()
+    assert other is not None
+    assert (other.verdict, other.expected, other.compared) == (Verdict.EQUAL, 1, 1)
+    in_sessions.batch({}, [session(30, "JFK", 2)], watermark=moment(50))
+    wrong = checked()
+    assert wrong is not None
+    assert (wrong.verdict, wrong.missing, wrong.extra) == (Verdict.DIFFERS, 1, 1)
+    found = json.loads(wrong.examples)
+    assert (found["missing"], found["extra"]) == ([session(30, "JFK", 1)], [session(30, "JFK", 2)])
+    assert observe(topology, NOW).differing == {"pairs": "1 results missing and 1 too many in batches 3 to 3"}
+
+
+def test_a_session_that_was_published_while_it_was_open_is_too_many(
+    in_sessions: ToldJob, checked: Callable[[], Check | None]
+) -> None:
+    in_sessions.batch({"departures": [flight(0, "A")]}, [])
+    in_sessions.batch({"departures": [flight(5, "B")]}, [session(0, "JFK", 1)], watermark=moment(4))
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.missing, made.extra) == (Verdict.DIFFERS, 0, 1)
+
+
+@pytest.mark.parametrize("in_sessions", ["", "HAVING COUNT(*) > 2"], indirect=True)
+def test_a_session_that_began_before_what_is_read_is_not_compared(
+    in_sessions: ToldJob, checked: Callable[[], Check | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(due, "SESSION_GAPS", 1)
+    in_sessions.batch({"departures": [flight(0, "A"), flight(8, "B")]}, [])
+    in_sessions.batch({"departures": [flight(16, "C"), flight(24, "D")]}, [], watermark=moment(30))
+    assert getattr(checked(), "verdict", None) == Verdict.EQUAL
+    in_sessions.batch({"departures": [flight(45, "E")]}, [session(0, "JFK", 4)], watermark=moment(40))
+    made = checked()
+    assert made is not None
+    assert made.verdict == Verdict.UNCHECKED
+    assert made.reason.startswith("1 of the sessions that ended may have begun more than")
+    # Of what came since it is all known.
+    in_sessions.batch({}, [], watermark=moment(50))
+    assert getattr(checked(), "verdict", None) == Verdict.EQUAL
 
 
 @pytest.mark.parametrize(
