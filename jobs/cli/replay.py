@@ -41,7 +41,7 @@ from jobs.spark.session import create_session, processors
 from jobs.storage.memory_budget import share
 from optimizer.algebra.errors import InputError, Place
 from optimizer.cli.setting_options import given_coefficients, given_settings
-from optimizer.logical.query import Query
+from optimizer.logical.query import Query, derived_of
 from optimizer.physical.graph import PhysicalGraph
 from optimizer.planner.settings import PlannerSettings
 from optimizer.search.problem import Options
@@ -339,8 +339,11 @@ def _subject(
 
 def _partitions(policy: Policy, workload: Workload, graph: PhysicalGraph | None) -> int:
     """The most tasks that a store of any plan may have."""
-    used = {item.stream for query in workload.queries for item in query.inputs}
-    tasks = [s.parallelism or policy.tasks for s in workload.catalog.streams if s.name in used]
+    declared = {stream.name: stream.parallelism for stream in workload.catalog.streams}
+    answered = (*workload.queries, *(one.query for one in derived_of(workload.queries)))
+    used = {item.stream for query in answered for item in query.inputs}
+    # A derived stream's stores have as many as those of one that declares none.
+    tasks = [declared.get(name) or policy.tasks for name in used]
     planned = [] if graph is None else [store.tasks for store in graph.stores]
     return max(planned + (tasks if graph is None or policy.changes else []), default=policy.tasks)
 

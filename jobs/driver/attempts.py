@@ -116,6 +116,13 @@ class Attempts:
     ) -> Begun:
         batch, settings = planned.batch, self.settings
         graph = self.checkpoint.graph(change.plan)
+        most = max((store.tasks for store in graph.stores), default=1)
+        partitions = self.checkpoint.identity.partitions
+        if most > partitions:
+            # What is sent to a task that no partition does would be lost.
+            raise RuntimeError(
+                f"plan {change.plan}: found a store of {most} tasks, expected {partitions} at most"
+            )
         base = self._switch(before, graph, change, batch) if switches(before, change) else None
         previous = base.manifest if base is not None else before
         watermarks = Watermarks.of(

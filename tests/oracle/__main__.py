@@ -35,7 +35,11 @@ def main() -> int:
     parser.add_argument("--evolve", action="store_true", help="queries come and go on the way")
     parser.add_argument("--functions", action="store_true", help="queries call user functions")
     parser.add_argument("--timed", action="store_true", help="event times are compared, beside windows")
-    parser.add_argument("--absences", action="store_true", help="also outer, semi, anti, as-of joins, groups")
+    parser.add_argument(
+        "--absences",
+        action="store_true",
+        help="also outer joins and such, groups, sessions, readers",
+    )
     parser.add_argument(
         "--grids", action="store_true", help="all stores are join matrices, and others at every epoch"
     )

@@ -38,7 +38,7 @@ def run_case(
         kills: how often to kill the process with SIGKILL, each time at a random batch, and to continue it.
         evolve: queries come and go on a random schedule.
         functions: queries call user functions.
-        absences: further queries have outer, semi, anti and as-of joins, and groups.
+        absences: further queries have outer, semi, anti and as-of joins, groups, sessions, or read others.
         timed: queries have conditions on event times, mostly in the place of windows.
         slices: base stores are cut into slices of event time, as far as they are bounded.
     Returns:

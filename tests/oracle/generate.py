@@ -26,6 +26,8 @@ from optimizer.udf.reader import read_functions
 from tests.oracle import functions as called
 from tests.oracle.absences import draw_absences
 from tests.oracle.groups import draw_groups
+from tests.oracle.readers import draw_readers
+from tests.oracle.sessions import draw_sessions
 from tests.oracle.small.values import ODD
 from tests.oracle.tables import as_table, draw_look_up
 from tests.oracle.workload import (
@@ -77,8 +79,8 @@ def generate(
         streams, queries: how many.
         tuples: about how many each stream has; a tenth of the streams has none.
         functions: every query calls user functions.
-        absences: as many queries again have outer, semi or anti joins, two look up a table's versions, and
-            two have groups.
+        absences: as many queries again have outer, semi or anti joins, two look up a table's versions,
+            two have groups, two sessions, and two read results of further ones.
         timed: what bounds the tuples that queries need is mostly conditions on event times.
     """
     chance = random.Random(seed)
@@ -106,6 +108,8 @@ def generate(
     if absences:
         drawn += draw_absences(random.Random(f"absences {seed}"), made, span_s, queries)
         drawn += draw_groups(random.Random(f"groups {seed}"), made, 2)
+        drawn += draw_sessions(random.Random(f"sessions {seed}"), made, 2)
+        drawn += draw_readers(random.Random(f"readers {seed}"), made, 2)
     drawn += [draw_look_up(versions, f"t{n}", made, table) for table in tables for n in range(2)]
     return GeneratedWorkload(seed, (*made, *tables), tuple(drawn), called.FILE if functions else None)
 

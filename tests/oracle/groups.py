@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from tests.oracle.workload import ID, TIME, GeneratedInput, GeneratedQuery, GeneratedStream
 
-_AGGREGATES = (
+AGGREGATES = (
     ("SUM({a}.k)", "TRY_CAST(sum({a}.k) AS BIGINT)"),
     ("AVG({a}.k) FILTER (WHERE {a}.f)", "avg({a}.k) FILTER (WHERE {a}.f)"),
     ("MAX({a}.x)", "max({a}.x)"),
@@ -49,7 +49,7 @@ def _running(chance: random.Random, name: str, streams: Sequence[GeneratedStream
         for alias in chance.choice(("a", "ab"))
     )
     keys = [f"a.{column}" for column in chance.choice(("k", "s", "kf", ""))]
-    drawn = [(chance.choice(inputs).alias, *pair) for pair in chance.sample(_AGGREGATES, 3)]
+    drawn = [(chance.choice(inputs).alias, *pair) for pair in chance.sample(AGGREGATES, 3)]
     ours, theirs = ([pair[n].replace("{a}", pair[0]) for pair in drawn] for n in (1, 2))
     where = meets = ""
     if len(inputs) == 2:
@@ -77,7 +77,7 @@ def _query(chance: random.Random, name: str, streams: Sequence[GeneratedStream])
         for alias in chance.choice(("a", "ab"))
     )
     key = f"a.{chance.choice('ksf')}"
-    drawn = [(chance.choice(inputs).alias, *pair) for pair in chance.sample(_AGGREGATES, 3)]
+    drawn = [(chance.choice(inputs).alias, *pair) for pair in chance.sample(AGGREGATES, 3)]
     first = chance.random() < 0.4
     ours, theirs = ([pair[n].replace("{a}", pair[0]) for pair in drawn] for n in (1, 2))
     time, newest = f"a.{TIME}", f"a.{TIME}"

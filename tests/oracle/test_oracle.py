@@ -42,6 +42,9 @@ def test_answers_equal_duckdb(seed: int, run: Run, queries: int, streams: int, t
             id="other-plans",
             marks=pytest.mark.long,
         ),
+        pytest.param(
+            73, ("--adaptive", "--epoch-batches", "2"), 1, id="adaptive-killed", marks=pytest.mark.long
+        ),
     ],
 )
 def test_outer_semi_and_anti_joins_equal_duckdb(
@@ -50,6 +53,12 @@ def test_outer_semi_and_anti_joins_equal_duckdb(
     run_case(
         seed, tmp_path / "case", Run(batch_rows=60, options=options), queries=4, kills=kills, absences=True
     )
+
+
+def test_results_that_are_read_have_more_tasks_than_every_stream(tmp_path: Path) -> None:
+    """All streams of the seed declare one task; those of results have as many as the replay is given."""
+    run = Run(batch_rows=60, parallelism=3)
+    run_case(906, tmp_path / "case", run, queries=2, tuples=160, absences=True)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,14 @@ def test_more_tasks_than_partitions(tmp_path: Path) -> None:
     assert topology.checkpoint.identity.partitions == 64
 
 
+def test_a_plan_of_more_tasks_than_partitions_is_refused_before_it_loses_anything(tmp_path: Path) -> None:
+    topology = Topology(planned(2), tmp_path)
+    topology.feed(tables(0))
+    topology.change(planned(3))
+    with pytest.raises(RuntimeError, match="found a store of 3 tasks, expected 2 at most"):
+        topology.feed(tables(1))
+
+
 def test_a_topology_s_partitions_only_grow(tmp_path: Path) -> None:
     first = Checkpoint(tmp_path, Identity("run", "t", 2))
     assert Checkpoint(tmp_path, Identity("run", "t", 8)).identity == Identity(
