@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -61,6 +61,7 @@ def work(
     layouts: Layouts = NO_LAYOUTS,
     tables: Tables | None = None,
     waiting: Waiting | None = None,
+    here: Collection[str] | None = None,
 ) -> Worked:
     """Do everything that `level` has to do in the partition of `state`.
 
@@ -69,7 +70,8 @@ def work(
     `watermark_us` is the topology's watermark at the end of the previous batch; `most` bounds what
     one probe rule may make here, see `probe`; `layouts` are the batch's; `tables` is what other levels of
     the stage can use again, see `probe`; `waiting` says what is due, nothing if it is missing. What holds may
-    still need is evicted a batch later.
+    still need is evicted a batch later. `here` are the edges that the stage works behind, all if missing: a
+    level may be in several stages, and what works without messages does so in one of them.
     """
     index = index_of(graph)
     waiting, tables = waiting or Waiting(watermark_us), {} if tables is None else tables
@@ -118,7 +120,7 @@ def work(
             made = emit(index, rule.id, rule.emits, inputs, found, failed)
             later.extend(hold(index, made, results, waiting, layouts))
         tally.add(ElementCounts, rule.id, cpu_us=clock.lap_us())
-    waited = _waited(index, state, level, frames, waiting, failed, produced, tally, added)
+    waited = _waited(index, state, level, frames, waiting, failed, produced, tally, added, here)
     later.extend(hold(index, waited, results, waiting, layouts))
     _count_arrived(index, arrived, frames, state.partition, layouts, tally)
     _count_failed(failed, tally)
@@ -144,6 +146,7 @@ def _waited(
     produced: dict[str, int],
     tally: Tally,
     added: list[RunRef],
+    here: Collection[str] | None,
 ) -> list[Result]:
     """What has waited and is now final, counted in `produced`.
 
@@ -155,6 +158,8 @@ def _waited(
         final[settling.id] = settle(index, settling, frames, failed)
         tally.add(ElementCounts, settling.id, cpu_us=clock.lap_us())
     for aggregating in index.aggregate_rules[level]:
+        if here is not None and aggregating.edge not in here:
+            continue
         if index.holds[aggregating.hold].is_running:
             final[aggregating.id], still = answer_changes(index, aggregating, frames, state, failed)
         else:
@@ -213,8 +218,9 @@ def work_stage(
     of the stage is handed over right here. `messages` are for this stage; the rest is as for `work`.
     """
     tables: Tables = {}
+    here = frozenset(edge for edge, of in stages.of_edge.items() if of == stage)
     for level in stages.levels[stage - 1]:
-        done = work(graph, level, state, messages, watermark_us, most, layouts, tables, waiting)
+        done = work(graph, level, state, messages, watermark_us, most, layouts, tables, waiting, here)
         messages = [m for m in done.messages if stages.of_edge[m.edge] == stage]
         yield level, replace(done, messages=[m for m in done.messages if stages.of_edge[m.edge] > stage])
     assert not messages, "a stage has all levels of its edges"
