@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -63,6 +62,9 @@ def from_texts(stored: pa.ChunkedArray, kind: ColumnType) -> pa.ChunkedArray:
     ['00010203-0405-0607-0809-0a0b0c0d0e0f']
     """
     if stored.type == pa.uuid():
+        # Processes that only plan batches need these types, and no Polars.
+        import polars as pl
+
         numbers = pl.Series(pl.from_arrow(stored.cast(pa.binary(16)).cast(pa.large_binary())))
         stored = pa.chunked_array([numbers.bin.encode("hex").to_arrow()])
     return uuid_texts(stored)
@@ -75,6 +77,8 @@ def as_declared(texts: pa.ChunkedArray, kind: ColumnType) -> pa.ChunkedArray:
     >>> as_declared(one, ColumnType.UUID).type
     UuidType(extension<arrow.uuid>)
     """
+    import polars as pl
+
     digits = pl.Series(pl.from_arrow(texts)).str.replace_all("-", "", literal=True)
     numbers = digits.str.decode("hex").to_arrow(compat_level=pl.CompatLevel.oldest())
     return pa.chunked_array(
