@@ -208,13 +208,6 @@ def test_duckdb_contradicts_itself_about_a_null_that_an_error_made() -> None:
     assert polars_values(once, [TRUNCATED])["e0"].to_list() == [Decimal(0)]
 
 
-def test_a_search_counts_where_duckdb_contradicts_itself() -> None:
-    search = Search(1_128_304_114, size=400, rows=30)
-
-    assert search.batch() == []
-    assert len(search.counts.contradictions) == 1
-
-
 def test_a_contradiction_of_duckdb_excuses_no_other_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     seven = pl.lit(7, pl.Int128).cast(pl.Decimal(38, 0))
     monkeypatch.setitem(IMPLEMENTATIONS, "trunc", lambda call, a: pl.when(a[0].is_null()).then(seven))
