@@ -16,12 +16,17 @@ from __future__ import annotations
 
 import signal
 import sys
+from argparse import ArgumentParser, RawTextHelpFormatter
 
 from backend.run.product import CannotGoOn, Product
 from backend.run.setting import Setting, Unusable
 
 
 def main() -> int:
+    # It takes none; whoever asks for help must not start everything.
+    ArgumentParser(
+        prog="python -m backend.run", description=__doc__, formatter_class=RawTextHelpFormatter
+    ).parse_args()
     try:
         setting = Setting.from_environment()
     except Unusable as reason:

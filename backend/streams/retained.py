@@ -22,9 +22,9 @@ from backend.redis import binary_connection, read_binary_entries
 from backend.streams.values import latest, normalize, refuse_ahead
 from jobs.protocol import entry_order, stream_key
 from optimizer.algebra.errors import InputError
-from optimizer.algebra.types import TEXTUAL, ColumnType
+from optimizer.algebra.types import ColumnType
 from optimizer.logical.stream import Stream
-from optimizer.udf.arrow import ARROW_TYPES, from_texts
+from optimizer.udf.arrow import ARROW_TYPES, uuid_texts
 
 _PAGE_ENTRIES = 2000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -168,8 +168,8 @@ def _from_arrow(body: bytes, stream: Stream, arrived: datetime) -> tuple[pa.Tabl
         if pa.types.is_timestamp(column.type) and column.type.tz is None:
             column = column.cast(pa.timestamp(column.type.unit, "UTC"))
         try:
-            if kind in TEXTUAL:
-                arrays.append(from_texts(column, kind))
+            if kind is ColumnType.UUID:
+                arrays.append(uuid_texts(column))
                 lost.append(pc.and_(column.is_valid(), arrays[-1].is_null()))
                 continue
             arrays.append(column.cast(ARROW_TYPES[kind]))

@@ -17,10 +17,10 @@ from decimal import Decimal
 
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.functions.decimals import decimal_text, to_decimal
+from optimizer.algebra.functions.moments import time_text
 from optimizer.algebra.functions.uuids import uuid_text
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import ColumnType
-from optimizer.algebra.typing import time_text
 from optimizer.logical.stream import MAX_AHEAD, Stream
 
 _BITS = {ColumnType.BIGINT: 63, ColumnType.INT: 31}

@@ -42,8 +42,6 @@ LAST_MIDNIGHT = 106_751_991
 """Days from 1970 to the last that begins with a timestamp; as many before it are those to the first."""
 FOREVER_DAY = 2**31 - 1
 """The day number of the date `infinity`; that of `-infinity` is its negative."""
-
-
 DAY_US = 86_400_000_000
 
 

@@ -72,8 +72,8 @@ def best_stretches(arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequenc
     usable = [some for some in ranges if not _misled(stored, some)]
     if len(usable) == 1:
         return stretches(arriving, stored, usable[0])  # Nothing to compare.
-    some, _ = best_range(arriving, stored, usable)
-    if some is not None:
+    if usable:
+        some, _ = _best_of(arriving, stored, usable)
         return stretches(arriving, stored, some)
     every = np.full(arriving.height, stored.height, dtype=np.int64)
     return Stretches(stored, np.arange(stored.height), np.zeros_like(every), every)
@@ -86,17 +86,17 @@ def best_range(
 
     A range that cannot be used on these tuples is never taken; None if there is no other.
     """
+    usable = [some for some in ranges if not _misled(stored, some)]
+    return _best_of(arriving, stored, usable) if usable else (None, 1.0)
+
+
+def _best_of(arriving: pl.DataFrame, stored: pl.DataFrame, ranges: Sequence[Range]) -> tuple[Range, float]:
+    """The range that leaves the fewest pairs of samples, and the part that it leaves."""
     some_arriving = _sample(arriving, _SAMPLED_ARRIVING)
     some_stored = _sample(stored, _SAMPLED_STORED)
-    best, fraction = None, 1.0
-    for some in ranges:
-        if _misled(stored, some):
-            continue
-        pairs = stretches(some_arriving, some_stored, some).pairs
-        left = pairs / max(1, some_arriving.height * some_stored.height)
-        if best is None or left < fraction:
-            best, fraction = some, left
-    return best, fraction
+    most = max(1, some_arriving.height * some_stored.height)
+    left = [stretches(some_arriving, some_stored, some).pairs / most for some in ranges]
+    return ranges[left.index(min(left))], min(left)
 
 
 def number_keys(

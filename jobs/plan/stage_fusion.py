@@ -28,6 +28,8 @@ class Stages:
     """The stage in which an edge's receiver works."""
     levels: tuple[tuple[int, ...], ...]
     """Per stage, the levels that have work in it, ascending. A level may be in several stages."""
+    edges: tuple[frozenset[str], ...]
+    """Per stage, the edges whose receivers work in it."""
 
     @property
     def count(self) -> int:
@@ -67,9 +69,15 @@ def stages_of(graph: PhysicalGraph, staying: frozenset[str]) -> Stages:
     for edges in finishing.values():
         _together(of_edge, edges)
     levels: dict[int, set[int]] = defaultdict(set)
+    behind: dict[int, set[str]] = defaultdict(set)
     for edge in graph.edges:
         levels[of_edge[edge.id]].add(edge.level)
-    return Stages(of_edge, tuple(tuple(sorted(levels[stage])) for stage in sorted(levels)))
+        behind[of_edge[edge.id]].add(edge.id)
+    return Stages(
+        of_edge,
+        tuple(tuple(sorted(levels[stage])) for stage in sorted(levels)),
+        tuple(frozenset(behind[stage]) for stage in sorted(behind)),
+    )
 
 
 def _together(of_edge: dict[str, int], edges: Sequence[str]) -> int:

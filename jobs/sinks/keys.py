@@ -9,8 +9,7 @@ from itertools import repeat
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from optimizer.algebra.types import ColumnType
-from optimizer.udf.arrow import from_texts
+from optimizer.udf.arrow import uuid_texts
 
 
 def key_digests(table: pa.Table, key: Sequence[str]) -> pa.Array:
@@ -41,5 +40,5 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
         return column.cast(pa.int64())
     if column.type == pa.uuid():
-        return from_texts(column, ColumnType.UUID)
+        return uuid_texts(column)
     return column.cast(pa.int32()) if pa.types.is_date(column.type) else column

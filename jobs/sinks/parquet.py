@@ -22,12 +22,12 @@ from jobs.storage.run import new_attempt
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphQuery
 from optimizer.physical.groups import DELETED
-from optimizer.udf.arrow import ARROW_TYPES, DECLARED_TYPES, as_declared, from_texts
+from optimizer.udf.arrow import ARROW_TYPES, as_uuids, uuid_texts
 
 _TEXTS = (
     *(pa.string(), pa.large_string(), pa.string_view()),
     *(pa.binary(), pa.large_binary(), pa.binary_view()),
-    *DECLARED_TYPES.values(),
+    pa.uuid(),
 )
 _HIDDEN = ".pending"
 DEAD_LETTER_FOLDER = "dead_letters"
@@ -82,12 +82,12 @@ def declared(rows: pa.Table, outputs: Iterable[tuple[str, ColumnType]]) -> pa.Ta
     UuidType(extension<arrow.uuid>)
     """
     for name, kind in outputs:
-        if kind is ColumnType.TIME:
-            place = rows.schema.get_field_index(name)
-            rows = rows.set_column(place, name, rows.column(place).cast(ARROW_TYPES[kind]))
-        if kind in DECLARED_TYPES:
-            place = rows.schema.get_field_index(name)
-            rows = rows.set_column(place, name, as_declared(rows.column(place), kind))
+        if kind not in (ColumnType.TIME, ColumnType.UUID):
+            continue
+        place = rows.schema.get_field_index(name)
+        column = rows.column(place)
+        typed = as_uuids(column) if kind is ColumnType.UUID else column.cast(ARROW_TYPES[kind])
+        rows = rows.set_column(place, name, typed)
     return rows
 
 
@@ -168,17 +168,15 @@ def result_folder(query: str) -> str:
 def read_file(path: Path) -> pl.DataFrame:
     """The rows of a result file, UUIDs as the texts that they are in the runtime."""
     rows = pq.read_table(path, partitioning=None)
-    kinds = {arrow: kind for kind, arrow in DECLARED_TYPES.items()}
     for place, field in enumerate(rows.schema):
-        if field.type in kinds:
-            texts = from_texts(rows.column(place), kinds[field.type])
-            rows = rows.set_column(place, field.name, texts)
+        if field.type == pa.uuid():
+            rows = rows.set_column(place, field.name, uuid_texts(rows.column(place)))
     return pl.DataFrame(pl.from_arrow(rows))
 
 
 def result_schema(query: GraphQuery) -> pa.Schema:
     """The columns of a query's result files."""
-    kinds = {ColumnType.INTERVAL: pa.duration("us"), **DECLARED_TYPES}
+    kinds = {ColumnType.INTERVAL: pa.duration("us"), ColumnType.UUID: pa.uuid()}
     fields = [(name, kinds.get(kind) or ARROW_TYPES[kind]) for name, kind in query.outputs]
     marks = [("_late", pa.bool_())] if query.marks_late else []
     marks += [(DELETED, pa.bool_())] if query.key is not None else []

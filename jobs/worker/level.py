@@ -218,7 +218,7 @@ def work_stage(
     of the stage is handed over right here. `messages` are for this stage; the rest is as for `work`.
     """
     tables: Tables = {}
-    here = frozenset(edge for edge, of in stages.of_edge.items() if of == stage)
+    here = stages.edges[stage - 1]
     for level in stages.levels[stage - 1]:
         done = work(graph, level, state, messages, watermark_us, most, layouts, tables, waiting, here)
         messages = [m for m in done.messages if stages.of_edge[m.edge] == stage]

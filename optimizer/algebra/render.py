@@ -9,7 +9,7 @@ from optimizer.algebra.expression import Call, Column, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS
 from optimizer.algebra.functions.decimals import decimal_constant
 from optimizer.algebra.functions.declaration import END_OF_DAY
-from optimizer.algebra.types import TEXTUAL, ColumnType
+from optimizer.algebra.types import ColumnType
 from optimizer.algebra.typing import ROUNDING, with_bare_constants
 from optimizer.algebra.udf_names import user_name
 
@@ -130,7 +130,7 @@ class _Writer:
         quoting = quote if self._exact else quote_if_needed
         text = f"{quoting(column.input)}.{quoting(column.name)}"
         # DuckDB is given texts, as they are carried.
-        return self._typed(text, column.type) if self._exact and column.type in TEXTUAL else text
+        return self._typed(text, column.type) if self._exact and column.type is T.UUID else text
 
     def _literal(self, literal: Literal) -> tuple[str, int]:
         value = literal.value

@@ -165,8 +165,6 @@ def column_type(text: str) -> ColumnType:
     return kind
 
 
-TEXTUAL = (ColumnType.UUID,)
-"""Types whose values are carried as text."""
 NUMBERS = (ColumnType.INT, ColumnType.BIGINT, ColumnType.DOUBLE)
 MOMENTS = (ColumnType.DATE, ColumnType.TIMESTAMP)
 """Each type comes before those to which SQL casts its values by itself, to compare them."""

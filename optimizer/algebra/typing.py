@@ -11,13 +11,14 @@ A call is also put into canonical order (`optimizer.algebra.normalize`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import reduce
 
 from optimizer.algebra.expression import Call, Expression, Literal
 from optimizer.algebra.functions import FUNCTIONS, Function, Kind
 from optimizer.algebra.functions.decimals import decimal_constant, units
+from optimizer.algebra.functions.moments import time_text
 from optimizer.algebra.functions.uuids import uuid_text
 from optimizer.algebra.normalize import ordered_call
 from optimizer.algebra.types import (
@@ -373,20 +374,6 @@ def _of_day(name: str, arguments: Sequence[Expression]) -> Expression | None:
         return Call(name, (left, right), T.TIME)
     wrong = types.index(T.TIME) if types[0] is not T.TIME else 1
     raise TypeMismatch(wrong, str(types[wrong]), "an interval, or a date that is added")
-
-
-def time_text(text: str) -> str:
-    """The canonical text of a time of day.
-
-    >>> time_text("09:05")
-    '09:05:00'
-
-    Raises `ValueError` for a text that is none, or has a zone.
-    """
-    found = time.fromisoformat(text.strip())
-    if found.tzinfo is not None or not text.strip()[0].isdigit():
-        raise ValueError(f"{text!r:.80} is no time")
-    return found.isoformat()
 
 
 def _signature(function: Function, arguments: Sequence[Expression]) -> Typed:

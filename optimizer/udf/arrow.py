@@ -35,52 +35,40 @@ ARROW_TYPES: Mapping[ColumnType, pa.DataType] = _ArrowTypes(
 )
 """By column type; an interval never is a column."""
 
-DECLARED_TYPES: Mapping[ColumnType, pa.DataType] = {ColumnType.UUID: pa.uuid()}
-"""In files of results, what is carried as text."""
 _UUID_DIGITS = "^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$"
 
 
-def uuid_texts(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts of UUIDs as the one text that each has; NULL for others.
+def uuid_texts(stored: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Write each UUID, told by any text of it or in Arrow's own type, as its one text.
+
+    NULL for what is none.
 
     >>> uuid_texts(pa.chunked_array([["{A0EEBC999C0B4EF8BB6D6BB9BD380A11}", "?"]])).to_pylist()
     ['a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', None]
+    >>> uuid_texts(pa.chunked_array([pa.array([bytes(range(16))], pa.uuid())])).to_pylist()
+    ['00010203-0405-0607-0809-0a0b0c0d0e0f']
     """
-    bare = pc.replace_substring_regex(pc.utf8_lower(texts.cast(pa.large_string())), r"^\{(.*)\}$", r"\1")
+    if stored.type == pa.uuid():
+        # Processes that only plan batches need this module's types, and no Polars.
+        import polars as pl
+
+        numbers = pl.Series(pl.from_arrow(stored.cast(pa.binary(16)).cast(pa.large_binary())))
+        stored = pa.chunked_array([numbers.bin.encode("hex").to_arrow()])
+    bare = pc.replace_substring_regex(pc.utf8_lower(stored.cast(pa.large_string())), r"^\{(.*)\}$", r"\1")
     digits = pc.replace_substring(bare, "-", "")
     written = pc.replace_substring_regex(digits, _UUID_DIGITS, r"\1-\2-\3-\4-\5")
     nothing = pa.scalar(None, pa.large_string())
     return pc.if_else(pc.match_substring_regex(digits, _UUID_DIGITS), written, nothing)
 
 
-def from_texts(stored: pa.ChunkedArray, kind: ColumnType) -> pa.ChunkedArray:
-    """Read texts, or Arrow's own type for them, as a type that is carried as text.
+def as_uuids(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The texts of UUIDs in Arrow's own type for them.
 
-    NULL where it says nothing of that type.
-
-    >>> from_texts(pa.chunked_array([pa.array([bytes(range(16))], pa.uuid())]), ColumnType.UUID).to_pylist()
-    ['00010203-0405-0607-0809-0a0b0c0d0e0f']
-    """
-    if stored.type == pa.uuid():
-        # Processes that only plan batches need these types, and no Polars.
-        import polars as pl
-
-        numbers = pl.Series(pl.from_arrow(stored.cast(pa.binary(16)).cast(pa.large_binary())))
-        stored = pa.chunked_array([numbers.bin.encode("hex").to_arrow()])
-    return uuid_texts(stored)
-
-
-def as_declared(texts: pa.ChunkedArray, kind: ColumnType) -> pa.ChunkedArray:
-    """A column of a type that is carried as text, in Arrow's own type for it.
-
-    >>> one = pa.chunked_array([["00010203-0405-0607-0809-0a0b0c0d0e0f"]])
-    >>> as_declared(one, ColumnType.UUID).type
+    >>> as_uuids(pa.chunked_array([["00010203-0405-0607-0809-0a0b0c0d0e0f"]])).type
     UuidType(extension<arrow.uuid>)
     """
     import polars as pl
 
     digits = pl.Series(pl.from_arrow(texts)).str.replace_all("-", "", literal=True)
     numbers = digits.str.decode("hex").to_arrow(compat_level=pl.CompatLevel.oldest())
-    return pa.chunked_array(
-        [pa.ExtensionArray.from_storage(DECLARED_TYPES[kind], numbers.cast(pa.binary(16)))]
-    )
+    return pa.chunked_array([pa.ExtensionArray.from_storage(pa.uuid(), numbers.cast(pa.binary(16)))])

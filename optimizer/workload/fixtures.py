@@ -15,10 +15,10 @@ import yaml
 
 from optimizer.algebra.errors import InputError, Place
 from optimizer.algebra.functions.decimals import to_decimal
+from optimizer.algebra.functions.moments import time_text
 from optimizer.algebra.functions.uuids import uuid_text
 from optimizer.algebra.identifiers import nearest
 from optimizer.algebra.types import ColumnType
-from optimizer.algebra.typing import time_text
 from optimizer.logical.catalog import Catalog
 from optimizer.logical.durations import parse_duration_us
 from optimizer.logical.query import Query

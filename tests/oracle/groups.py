@@ -51,10 +51,7 @@ def _running(chance: random.Random, name: str, streams: Sequence[GeneratedStream
     keys = [f"a.{column}" for column in chance.choice(("k", "s", "kf", ""))]
     drawn = [(chance.choice(inputs).alias, *pair) for pair in chance.sample(AGGREGATES, 3)]
     ours, theirs = ([pair[n].replace("{a}", pair[0]) for pair in drawn] for n in (1, 2))
-    where = meets = ""
-    if len(inputs) == 2:
-        where = f" WHERE a.k = b.k AND a.{ID} <> b.{ID}"
-        meets = f"{where} AND abs(epoch_us(a.{TIME}) - epoch_us(b.{TIME})) <= {window_s * 1_000_000}"
+    _, _, where, meets = combined(len(inputs), window_s)
     behind = f" GROUP BY {', '.join(keys)}" if keys else ""
     behind += chance.choice(("", "", " HAVING COUNT(*) < 4"))
     outputs = tuple(f"o{number}" for number in range(len(keys) + 4))
@@ -70,6 +67,15 @@ def _running(chance: random.Random, name: str, streams: Sequence[GeneratedStream
     return GeneratedQuery(name, inputs, (), outputs, text, reference, outputs[: len(keys)])
 
 
+def combined(count: int, window_s: int) -> tuple[str, str, str, str]:
+    """Of a or of a and b: their event time as we and as DuckDB say it, and where they meet, likewise."""
+    if count == 1:
+        return f"a.{TIME}", f"a.{TIME}", "", ""
+    where = f" WHERE a.k = b.k AND a.{ID} <> b.{ID}"
+    meets = f"{where} AND abs(epoch_us(a.{TIME}) - epoch_us(b.{TIME})) <= {window_s * 1_000_000}"
+    return "RESULT_TIME()", f"greatest(a.{TIME}, b.{TIME})", where, meets
+
+
 def _query(chance: random.Random, name: str, streams: Sequence[GeneratedStream]) -> GeneratedQuery:
     window_s, size_s = chance.choice((1, 2, 5)), chance.choice((1, 7, 30, 60))
     inputs = tuple(
@@ -80,12 +86,7 @@ def _query(chance: random.Random, name: str, streams: Sequence[GeneratedStream])
     drawn = [(chance.choice(inputs).alias, *pair) for pair in chance.sample(AGGREGATES, 3)]
     first = chance.random() < 0.4
     ours, theirs = ([pair[n].replace("{a}", pair[0]) for pair in drawn] for n in (1, 2))
-    time, newest = f"a.{TIME}", f"a.{TIME}"
-    where = meets = ""
-    if len(inputs) == 2:
-        time, newest = "RESULT_TIME()", f"greatest(a.{TIME}, b.{TIME})"
-        where = f" WHERE a.k = b.k AND a.{ID} <> b.{ID}"
-        meets = f"{where} AND abs(epoch_us(a.{TIME}) - epoch_us(b.{TIME})) <= {window_s * 1_000_000}"
+    time, newest, where, meets = combined(len(inputs), window_s)
     outputs = ("o0", "o1", "o2", *(f"o{n}" for n, _ in enumerate(drawn, 3)))
 
     def written(bucket: str, aggregates: Sequence[str], sources: Sequence[str], end: str) -> str:

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from datetime import timedelta
 
-from tests.oracle.groups import AGGREGATES
-from tests.oracle.workload import ID, TIME, GeneratedInput, GeneratedQuery, GeneratedStream
+from tests.oracle.groups import AGGREGATES, combined
+from tests.oracle.workload import GeneratedInput, GeneratedQuery, GeneratedStream
 
 
 def draw_sessions(
@@ -26,12 +26,7 @@ def _query(chance: random.Random, name: str, streams: Sequence[GeneratedStream])
     keys = [f"a.{column}" for column in chance.choice(("k", "s", "kf", ""))]
     drawn = [(chance.choice(inputs).alias, *pair) for pair in chance.sample(AGGREGATES, 3)]
     ours, theirs = ([pair[n].replace("{a}", pair[0]) for pair in drawn] for n in (1, 2))
-    time, newest = f"a.{TIME}", f"a.{TIME}"
-    where = meets = ""
-    if len(inputs) == 2:
-        time, newest = "RESULT_TIME()", f"greatest(a.{TIME}, b.{TIME})"
-        where = f" WHERE a.k = b.k AND a.{ID} <> b.{ID}"
-        meets = f"{where} AND abs(epoch_us(a.{TIME}) - epoch_us(b.{TIME})) <= {window_s * 1_000_000}"
+    time, newest, where, meets = combined(len(inputs), window_s)
     having = chance.choice(("", "", " HAVING COUNT(*) > 1"))
     outputs = tuple(f"o{number}" for number in range(len(keys) + 5))
 

@@ -13,8 +13,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from jobs.sinks.connector import BatchResults
 from jobs.sinks.iceberg.snapshots import SnapshotSink
-from optimizer.algebra.types import ColumnType
-from optimizer.udf.arrow import as_declared
+from optimizer.udf.arrow import as_uuids
 from tests.sinks.test_tables import MOMENT, batch
 
 
@@ -110,7 +109,7 @@ def test_uuids_are_uuids(lake: Catalog, tmp_path: Path) -> None:
     sink = SnapshotSink("lake", "live", "{query}", "c", None)
     sink.connect()
     texts = pa.chunked_array([["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", None]])
-    rows = pa.table({"id": as_declared(texts, ColumnType.UUID)})
+    rows = pa.table({"id": as_uuids(texts)})
     for number in range(2):
         sink.publish(batch(tmp_path, number, rows, "q"))
     table = lake.load_table("live.q")

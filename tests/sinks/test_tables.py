@@ -16,8 +16,7 @@ import pytest
 from jobs.sinks.connector import BatchResults, KeyedTable, TableChanges
 from jobs.sinks.postgres.tables import TableSink
 from jobs.sources.connector import Away
-from optimizer.algebra.types import ColumnType
-from optimizer.udf.arrow import as_declared
+from optimizer.udf.arrow import as_uuids
 from tests.postgres.conftest import Server
 
 INFINITE = 2**63 - 1
@@ -255,7 +254,7 @@ def test_uuids_are_uuids(postgres: Server, tmp_path: Path) -> None:
     sink = TableSink(url, "public", "{query}", "c")
     sink.connect()
     texts = pa.chunked_array([["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", None]])
-    rows = pa.table({"id": as_declared(texts, ColumnType.UUID)})
+    rows = pa.table({"id": as_uuids(texts)})
     for number in range(2):
         sink.publish(batch(tmp_path, number, rows, "q"))
     found = asked(url, "SELECT id, pg_typeof(id)::text FROM q WHERE _batch = 1 ORDER BY id")

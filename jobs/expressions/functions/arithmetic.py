@@ -77,7 +77,7 @@ def _of_day(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl.
 def _round_midnight(sign: int, columns: Sequence[pl.Series]) -> pl.Series:
     begin, interval = (column.to_physical().cast(pl.Int64) for column in columns)
     reached = begin // 1000 + sign * (interval % DAY_US)
-    return times((reached % DAY_US + DAY_US) % DAY_US).alias(columns[0].name)
+    return times(reached % DAY_US).alias(columns[0].name)
 
 
 def _decimals(operator: Operator, call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:

@@ -98,8 +98,7 @@ def _read_time(texts: pl.Series) -> pl.Series:
 def _time_of_day(moments: pl.Series) -> pl.Series:
     ticks = moments.to_physical()
     known = pl.select(pl.when((ticks >= FIRST_MOMENT) & (ticks != FOREVER)).then(ticks)).to_series()
-    # The remainder of what is before 1970 is counted from midnight, too.
-    return times((known % DAY_US + DAY_US) % DAY_US).alias(moments.name)
+    return times(known % DAY_US).alias(moments.name)
 
 
 def _uuids(texts: pl.Series) -> pl.Series:

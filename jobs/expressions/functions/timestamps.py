@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from jobs.expressions.conversion import convert
-from jobs.expressions.dtypes import DTYPES, FIRST_MOMENT, FOREVER, FOREVER_DAY
+from jobs.expressions.dtypes import DAY_US, DTYPES, FIRST_MOMENT, FOREVER, FOREVER_DAY
 from jobs.expressions.functions.doubles import by_vectors
 from jobs.expressions.functions.reference import answers, guarded
 from optimizer.algebra.expression import Call, Expression, Literal, columns_of
@@ -17,7 +17,6 @@ from optimizer.algebra.types import ColumnType
 
 T = ColumnType
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
-_DAY_US = 86_400_000_000
 _UNITS = {
     "year": "1y",
     "quarter": "1q",
@@ -74,8 +73,8 @@ def _epoch(call: Call, arguments: Sequence[pl.Expr]) -> pl.Expr:
         if not _is_difference(call.arguments[0]):
             return _seconds(ticks)
         # DuckDB counts the days between two moments apart.
-        days = (ticks.abs() // _DAY_US) * ticks.sign()
-        return (days * 86_400).cast(pl.Float64) + _seconds(ticks - days * _DAY_US)
+        days = (ticks.abs() // DAY_US) * ticks.sign()
+        return (days * 86_400).cast(pl.Float64) + _seconds(ticks - days * DAY_US)
     if call.arguments[0].type is T.TIME:
         return _seconds(arguments[0].to_physical() // 1000)
     if call.arguments[0].type is T.DATE:

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.sinks.pattern import shortened
-from optimizer.algebra.types import ColumnType
-from optimizer.udf.arrow import from_texts
+from optimizer.udf.arrow import uuid_texts
 
 LONGEST_NAME = 63
 """Bytes of an identifier; PostgreSQL cuts longer ones and would take two for one."""
@@ -53,7 +52,7 @@ def copied(table: pa.Table) -> pa.Table:
         elif _type(field.type) == "text":
             columns[name] = pc.replace_substring(column.cast(pa.large_string()), "\0", "\ufffd")
         elif _type(field.type) == "uuid":
-            columns[name] = from_texts(column, ColumnType.UUID)
+            columns[name] = uuid_texts(column)
         elif _type(field.type) == "bytea":
             columns[name] = column.cast(pa.large_binary())
         else:

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from optimizer.algebra.types import MOST_DIGITS, TEXTUAL, ColumnType
-from optimizer.udf.arrow import ARROW_TYPES, DECLARED_TYPES, from_texts
+from optimizer.algebra.types import MOST_DIGITS, ColumnType
+from optimizer.udf.arrow import ARROW_TYPES, uuid_texts
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -52,8 +52,8 @@ def readable_as(found: pa.DataType, wanted: ColumnType) -> bool:
             return bool(pa.types.is_floating(found) or (pa.types.is_integer(found) and found != pa.uint64()))
         case ColumnType.STRING:
             return is_text(found)
-        case kind if kind in TEXTUAL:
-            return is_text(found) or found == DECLARED_TYPES[kind]
+        case ColumnType.UUID:
+            return is_text(found) or found == pa.uuid()
         case ColumnType.BOOLEAN:
             return bool(pa.types.is_boolean(found))
         case ColumnType.TIMESTAMP:
@@ -98,12 +98,12 @@ def cast_column(column: pa.ChunkedArray, wanted: ColumnType) -> tuple[pa.Chunked
     Nanoseconds are cut to microseconds, towards the past. Text is not looked at: see `text`.
     """
     target = ARROW_TYPES[wanted]
-    if column.type == target and wanted not in (*TEXTUAL, ColumnType.TIME):
+    if column.type == target and wanted not in (ColumnType.UUID, ColumnType.TIME):
         return column, None
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if wanted in TEXTUAL and not pa.types.is_null(column.type):
-        typed = from_texts(column, wanted)
+    if wanted is ColumnType.UUID and not pa.types.is_null(column.type):
+        typed = uuid_texts(column)
         return typed, _lost(column, typed)
     if pa.types.is_time(column.type):
         typed = _times(column)

@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from jobs.expressions.functions.casts import from_text
 from optimizer.algebra.functions.decimals import to_decimal
+from optimizer.algebra.functions.moments import time_text
 from optimizer.algebra.functions.uuids import uuid_text
 from optimizer.algebra.types import ColumnType
-from optimizer.algebra.typing import time_text
 from optimizer.udf.arrow import ARROW_TYPES
 
 REASON = "@reason"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from datetime import time
+
 from optimizer.algebra.functions.declaration import END_OF_DAY, Function, declared
 
 _PARTS = (
@@ -162,3 +165,18 @@ FUNCTIONS = (
         duckdb="CAST(try_strptime({0}, {1}) AS TIMESTAMP)",
     ),
 )
+_TIME = re.compile(r"\s*\d\d:\d\d(:\d\d(\.\d{1,9})?)?\s*", re.ASCII)
+
+
+def time_text(text: str) -> str:
+    """The canonical text of a time of day; what is behind its microseconds is cut.
+
+    >>> time_text("09:05"), time_text("23:59:59.9999999")
+    ('09:05:00', '23:59:59.999999')
+
+    Raises `ValueError` for a text that is none.
+    """
+    # Python would also read 10, 1000 and what has a zone.
+    if _TIME.fullmatch(text) is None:
+        raise ValueError(f"{text!r:.80} is no time")
+    return time.fromisoformat(text.strip()).isoformat()

@@ -10,24 +10,12 @@ from typing import Any
 
 import pytest
 import yaml
-from django.contrib.auth.models import User
 
-from backend.catalog.models import Query
 from backend.client.__main__ import _parser
-from backend.deployments.actions import deploy_query
-from backend.planning import revisions
 from backend.topologies.models import Topology
 from tests.api.conftest import ROOT, Run
 
 WORKFLOW = ROOT / "docs/guide/millrace-ci.yaml"
-
-
-@pytest.fixture
-def deployed(query: Query, owner: User) -> Topology:
-    deploy_query(owner, query, "flights")
-    topology = Topology.objects.get(name="flights")
-    assert revisions.plan_newest(topology.pk)
-    return topology
 
 
 def workflow() -> dict[Any, Any]:
@@ -74,7 +62,7 @@ def test_the_workflow_is_one_that_runs_test_plan_and_apply() -> None:
 
 @pytest.mark.parametrize(("state", "code"), [("same", 0), ("changed", 0), ("wrong", 1)])
 def test_the_workflows_plan_is_said_on_the_pull_request(
-    run: Run, tmp_path: Path, deployed: Topology, token: str, live_server: Any, state: str, code: int
+    run: Run, tmp_path: Path, topology: Topology, token: str, live_server: Any, state: str, code: int
 ) -> None:
     run("import", "repo")
     repo = tmp_path / "repo"

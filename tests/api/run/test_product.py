@@ -36,6 +36,22 @@ def product(home: Path) -> Iterator[StartedProduct]:
     assert started.left() == []
 
 
+@pytest.mark.parametrize(("word", "code"), [("--help", 0), ("--port=1", 2)])
+def test_whoever_gives_it_words_starts_nothing(tmp_path: Path, word: str, code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "backend.run", word],
+        cwd=ROOT,
+        env={**os.environ, "MILLRACE_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == code
+    assert word in done.stdout + done.stderr
+    assert not (tmp_path / "home").exists()
+
+
 def wait_until_it_serves(product: StartedProduct) -> None:
     """Pages answer; and beat, Redis and worker do together what they are for: a periodic task was done."""
 

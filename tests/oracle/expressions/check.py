@@ -93,7 +93,7 @@ class Search:
         if found is None:
             yield from self._raising(frame, drawn)
             return
-        yield from self._with_duckdb(frame, drawn, found)
+        yield from self.against_duckdb(frame, drawn, found)
         at = self._random.randrange(frame.height)
         row = frame.slice(at, 1)
         alone = range(0, len(drawn), 2)
@@ -116,9 +116,10 @@ class Search:
                     e, frame, lambda e, f: self._values(f, [e]) is None, "raises", "a value", "SQL"
                 )
 
-    def _with_duckdb(
+    def against_duckdb(
         self, frame: pl.DataFrame, drawn: Sequence[Expression], ours: pl.DataFrame
     ) -> Iterator[Difference]:
+        """Differences from DuckDB's values; where it contradicts itself is counted."""
         for part, theirs in self._decided(frame, drawn):
             for k, first in differing(_of(ours, part), theirs):
                 e = drawn[part[k]]

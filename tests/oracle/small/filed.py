@@ -18,7 +18,7 @@ from jobs.sources.files.stream_files import FileRange
 from jobs.sources.read import read
 from optimizer.algebra.types import ColumnType
 from optimizer.physical.graph import GraphStream, PhysicalGraph
-from optimizer.udf.arrow import as_declared
+from optimizer.udf.arrow import as_uuids
 from tests.oracle.small.grammar import MONEY, RATE
 from tests.oracle.small.workload import DECLARED, Arrival, table_of
 
@@ -70,7 +70,7 @@ def _write_parquet(rows: Sequence[Arrival], file: Path, chance: random.Random) -
             except pa.ArrowInvalid:
                 continue  # A value that this form cannot say.
     if chance.random() < 0.5:
-        table = table.set_column(table.column_names.index("k"), "k", as_declared(table["k"], T.UUID))
+        table = table.set_column(table.column_names.index("k"), "k", as_uuids(table["k"]))
     pq.write_table(
         table,
         file,

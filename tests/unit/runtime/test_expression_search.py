@@ -208,6 +208,14 @@ def test_duckdb_contradicts_itself_about_a_null_that_an_error_made() -> None:
     assert polars_values(once, [TRUNCATED])["e0"].to_list() == [Decimal(0)]
 
 
+def test_a_search_counts_where_duckdb_contradicts_itself() -> None:
+    frame = rows(decimal10=["0.5"], int0=[1])
+    search = Search(1)
+
+    assert list(search.against_duckdb(frame, [TRUNCATED], polars_values(frame, [TRUNCATED]))) == []
+    assert len(search.counts.contradictions) == 1
+
+
 def test_a_contradiction_of_duckdb_excuses_no_other_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     seven = pl.lit(7, pl.Int128).cast(pl.Decimal(38, 0))
     monkeypatch.setitem(IMPLEMENTATIONS, "trunc", lambda call, a: pl.when(a[0].is_null()).then(seven))
