@@ -129,9 +129,11 @@ class Reader:
         outputs = SelectList(self._text, self._scope, translator, self._report).outputs(select)
         if self.errors or not times:
             return None, outputs
-        found = GroupReader(self._text, translator, times, self._time_columns(times), self._report).read(
-            select, outputs
+        combinations = [part.aliases for part in self._parts]
+        reader = GroupReader(
+            self._text, translator, times, self._time_columns(times), combinations, self._report
         )
+        found = reader.read(select, outputs)
         return (None, outputs) if found is None else found
 
     def _counted_by(self, query: Query) -> Expression:

@@ -140,6 +140,17 @@ def test_a_group_waits_for_what_may_still_join(rest: str, time: str, wait_s: int
     assert group_wait_us(asked, CATALOG)[0] == wait_s * 1_000_000
 
 
+def test_a_key_that_is_a_time_which_may_be_absent_ends_no_group() -> None:
+    # It is shorter than the bucket beside it, and combinations without b are in no such group.
+    asked = _query(
+        "SELECT DISTINCT TUMBLE(RESULT_TIME(), INTERVAL 10 SECONDS) AS t, b.at AS other "
+        "FROM a [RANGE 9 SECONDS] LEFT JOIN b [RANGE 9 SECONDS] ON a.k = b.k"
+    )
+    assert asked.grouping is not None
+    assert asked.grouping.bucket is not None
+    assert asked.grouping.bucket.aliases == ("a", "b")
+
+
 def test_a_name_in_order_by_is_an_output_before_it_is_a_column() -> None:
     text = "SELECT a.at, a.k, COUNT(*) AS x FROM a GROUP BY a.at, a.k, a.x ORDER BY x DESC LIMIT 2"
     grouping = _query(text).grouping

@@ -40,6 +40,7 @@ class GroupReader:
         translator: GroupTranslator,
         times: Mapping[str, Column],
         columns: Mapping[Column, TimeColumn],
+        combinations: Sequence[frozenset[str]],
         report: Callable[[InputError], None],
     ) -> None:
         self._text = text
@@ -47,6 +48,8 @@ class GroupReader:
         self._times = times
         self._columns = columns
         """Other columns of derived streams that follow their event times."""
+        self._combinations = combinations
+        """The aliases of each kind of combination: outer joins have several kinds."""
         self._report = report
 
     def read(self, select: exp.Select, outputs: Sequence[Output]) -> tuple[Grouping, list[Output]] | None:
@@ -276,8 +279,13 @@ class GroupReader:
                 span = keyword_span(self._text, frozenset({TokenType.QUALIFY}))
                 expected = f"the bucket in PARTITION BY: {to_sql(shown)}"
                 raise self._text.error(span, "bad-bucket", "QUALIFY over all buckets", expected)
-            return min(inside, key=lambda bucket: bucket.size_us)
-        return next(iter(hops), min(found, key=lambda bucket: bucket.size_us))
+            return self._shortest(inside)
+        return next(iter(hops), self._shortest(found))
+
+    def _shortest(self, buckets: Sequence[Bucket]) -> Bucket:
+        """The shortest of those that every combination is in, or of all if there is none."""
+        everywhere = [b for b in buckets if all(some.intersection(b.aliases) for some in self._combinations)]
+        return min(everywhere or buckets, key=lambda bucket: bucket.size_us)
 
     def _ahead_us(self, time: Column, size_us: int) -> int:
         """How much later than the last time of a bucket event times in it may be."""
