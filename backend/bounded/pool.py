@@ -35,6 +35,9 @@ GRACE_SECONDS = 0.4
 """What is nearly done when its client goes is let be: a warm worker is worth more."""
 
 
+_ADVICE = "join fewer streams at once, split the text into views, or write it shorter"
+
+
 class Contested(OutOfTime):
     """It would have had more time, but others wait who have used less."""
 
@@ -45,12 +48,14 @@ class Pool:
     Args:
         turns: gives at most as many places as there shall be workers.
         waits: whether its work waits for other machines, which says nothing of how hard it is.
+        advice: what whoever asked for too much may do.
     """
 
-    def __init__(self, turns: Turns, limits: Limits, waits: bool = False) -> None:
+    def __init__(self, turns: Turns, limits: Limits, waits: bool = False, advice: str = _ADVICE) -> None:
         self.turns = turns
         self.limits = limits
         self._waits = waits
+        self._advice = advice
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
         self._pid = os.getpid()
@@ -71,7 +76,7 @@ class Pool:
         except OutOfTime as error:
             raise TooMuchWork(
                 "too-much-work",
-                f"this needs more work than one request may use ({self.limits.seconds:g} s): {_ADVICE}",
+                f"this needs more work than one request may use ({self.limits.seconds:g} s): {self._advice}",
             ) from error
 
     def attempt(
@@ -124,7 +129,8 @@ class Pool:
         except OutOfMemory as error:
             raise TooMuchWork(
                 "too-much-memory",
-                f"this needs more memory than a request may use ({self.limits.memory / 1e6:g} MB): {_ADVICE}",
+                f"this needs more memory than a request may use ({self.limits.memory / 1e6:g} MB): "
+                f"{self._advice}",
             ) from error
         except OutOfTime as error:
             if not (self._waits or isinstance(error, Contested)):
@@ -218,9 +224,10 @@ ASKING_SECONDS = 10.0
 """Of wall time, with all that is asked on the way, and of patience for a worker before that."""
 ASKED_CPU_SECONDS = 5.0
 """Of processor time, to read what they answer; the client's library takes one to load."""
+_SETTINGS = "MILLRACE_"
+"""What names of the deployment's settings begin with."""
 HARD_SECONDS = 60.0
 """An account whose request was not quick skips the quick workers for so long."""
-_ADVICE = "join fewer streams at once, split the text into views, or write it shorter"
 
 
 @cache
@@ -251,17 +258,28 @@ def asking() -> Pool:
     """The pool for what waits for another machine's answer."""
     turns = Turns(ASKING_PROCESSES, int(settings.MILLRACE_WORK_PER_ACCOUNT), MOST_WAITING, ASKING_SECONDS)
     limits = Limits(ASKED_CPU_SECONDS, ASKING_SECONDS, int(settings.MILLRACE_WORK_BYTES), 1)
-    return Pool(turns, limits, waits=True)
+    return Pool(turns, limits, waits=True, advice="another machine's answer is too large")
 
 
 def ask(caller: Caller, function: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
     """What the function makes of another machine's answer.
 
-    Requests that wait for one hold up no others.
+    Requests that wait for one hold up no others. It works under this process's own settings as they are
+    now: a worker has those of the server that forked it.
+
     Raises `OutOfTime` without an answer, and what `Pool.run` raises otherwise.
     """
     pool = asking()
-    return pool.attempt(caller, pool.limits.seconds, inf, function, arguments)
+    environment = {name: value for name, value in os.environ.items() if name.startswith(_SETTINGS)}
+    answer: T = pool.attempt(caller, pool.limits.seconds, inf, _under, (environment, function, arguments))
+    return answer
+
+
+def _under(environment: dict[str, str], function: Callable[..., T], arguments: tuple[object, ...]) -> T:
+    for name in [name for name in os.environ if name.startswith(_SETTINGS) and name not in environment]:
+        del os.environ[name]
+    os.environ.update(environment)
+    return function(*arguments)
 
 
 _hard_at: dict[int | None, float] = {}

@@ -19,7 +19,10 @@ from backend.accounts.reading import reads_team, told
 from backend.audit.actions import Subject
 from backend.audit.actions import record as note
 from backend.audit.changes import changed
-from backend.errors import Conflict, Forbidden, InputErrors
+from backend.bounded.caller import calling
+from backend.bounded.pool import ASKING_SECONDS, ask
+from backend.bounded.worker import OutOfTime
+from backend.errors import Conflict, Forbidden, InputErrors, Unavailable
 from backend.redis import connection
 from backend.streams.models import DAY_MS, Stream, StreamColumn, StreamSource
 from backend.streams.queries import to_domain
@@ -130,14 +133,33 @@ def _source_fault(stream: str, connector: str, error: BadSetting) -> InputError:
     return InputError(f"bad-{error.key}", place, error.found, error.expected, error.hint)
 
 
-def _look_at_source(spec: StreamSpec) -> None:
-    """Raise `InputErrors` if the source, as it is now, could not be read so."""
+def check_stream(account: User, spec: StreamSpec, record: Stream | None = None) -> None:
+    """Check a description, and whether a new source, as it is now, can be read so.
+
+    In no transaction: a folder or a registry may be slow to answer.
+
+    Args:
+        account: asks.
+        spec: the stream as it is to be.
+        record: the stream as it is; None for a new one.
+    Raises:
+        InputErrors: something is wrong with it.
+        Unavailable: its source does not answer.
+        TooManyAtOnce, Busy, TooMuchWork: see `Pool.run`.
+    """
+    spec.check()
+    if record is not None and StreamSpec.of(record).source == spec.source:
+        return
     parts = {} if spec.source is None else spec.source.parts()
     for connector, part in parts.items():
         try:
-            part.look(spec.columns)
+            ask(calling(account), part.look, spec.columns)
         except BadSetting as error:
             raise InputErrors([_source_fault(f"stream {spec.name}", connector, error)]) from error
+        except OutOfTime as error:
+            raise Unavailable(
+                "source-away", f"{part.place} does not answer within {ASKING_SECONDS:g} s"
+            ) from error
 
 
 _PLAIN = (
@@ -169,11 +191,17 @@ def _described(spec: StreamSpec) -> dict[str, object]:
 def create_stream(owner: User, spec: StreamSpec, team: str | None = None) -> Stream:
     """Register a stream, which a team's authors may change too.
 
-    Raises `InputErrors`, or `Conflict` when a stream or query has the name.
+    Raises `InputErrors`, `Unavailable` while its source does not answer, or `Conflict` when a stream or query
+    has the name.
     """
     refuse_viewers(owner, "register streams")
-    spec.check()
-    _look_at_source(spec)
+    check_stream(owner, spec)
+    return store_stream(owner, spec, team)
+
+
+def store_stream(owner: User, spec: StreamSpec, team: str | None = None) -> Stream:
+    """As `create_stream`, for a description that was checked."""
+    refuse_viewers(owner, "register streams")
     name_wanted.send(sender=Stream, name=spec.name, account=owner)
     try:
         with transaction.atomic():
@@ -190,13 +218,19 @@ def create_stream(owner: User, spec: StreamSpec, team: str | None = None) -> Str
 
 
 def change_stream(account: User, record: Stream, spec: StreamSpec) -> Stream:
-    """Make the stream as `spec` says; its columns only while no query reads it."""
+    """Make the stream as `spec` says; its columns only while no query reads it.
+
+    Raises `InputErrors`, `Unavailable` while a new source does not answer, or `Conflict`.
+    """
     refuse_others(account, record)
-    spec.check()
+    check_stream(account, spec, record)
+    return store_change(account, record, spec)
+
+
+def store_change(account: User, record: Stream, spec: StreamSpec) -> Stream:
+    """As `change_stream`, for a description that was checked."""
+    refuse_others(account, record)
     present = StreamSpec.of(record)
-    if spec.source != present.source:
-        # Before the transaction, which must not wait for a folder that is slow to answer.
-        _look_at_source(spec)
     with transaction.atomic():
         if (spec.columns, spec.event_time) != (present.columns, present.event_time):
             _refuse_if_used(account, record, "its columns cannot change")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from django.contrib.auth.models import User
 
 from backend.accounts.queries import refuse_viewers
@@ -23,10 +21,8 @@ def offer_of(account: User, caller: Caller, source: SourceSettings, subject: str
     while the registry does not answer, and what `Pool.run` raises.
     """
     refuse_viewers(account, "register streams")
-    # The environment of this process as it is now: a worker has that of the server that forked it.
-    environment = {name: value for name, value in os.environ.items() if name.startswith("MILLRACE_")}
     try:
-        return pool.ask(caller, source.offer, subject, environment)
+        return pool.ask(caller, source.offer, subject)
     except OutOfTime as error:
         raise Unavailable(
             "registry-away", f"the schema registry does not answer within {pool.ASKING_SECONDS:g} s"

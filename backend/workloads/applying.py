@@ -19,7 +19,7 @@ from backend.catalog.models import Query, QueryVersion
 from backend.deployments.actions import place_version, undeploy_query
 from backend.deployments.job_settings import set_job
 from backend.errors import Conflict, Forbidden
-from backend.streams.actions import StreamSpec, change_stream, create_stream, delete_stream
+from backend.streams.actions import StreamSpec, check_stream, delete_stream, store_change, store_stream
 from backend.streams.models import Stream
 from backend.topologies.models import Topology, TopologyQuery
 from backend.topologies.query_search import deployment_of
@@ -55,7 +55,8 @@ def apply_directory(
     requests, as for any deployment.
 
     Raises:
-        InputErrors: a file is wrong; nothing was done.
+        InputErrors: a file is wrong, or a source cannot be read so; nothing was done.
+        Unavailable: a source does not answer; nothing was done.
         Forbidden: the account may not do all of it, or a query would cost too much; nothing was done.
         Conflict: somebody changed something meanwhile, or topologies would be too many; nothing was done.
     """
@@ -65,6 +66,9 @@ def apply_directory(
     if refused:
         more = f"; and {len(refused) - _TOLD} more" if len(refused) > _TOLD else ""
         raise Forbidden("not-applied", "; ".join(refused[:_TOLD]) + more)
+    for stream in changes.streams:
+        if stream.spec is not None:
+            check_stream(account, stream.spec, stream.record)
     done: list[str] = []
     by = origin()
     with coming(Through.DIRECTORY, f"{directory} ({by.told})", account), transaction.atomic():
@@ -124,10 +128,10 @@ def _lock(changes: Changes) -> None:
 
 def _apply_stream(account: User, change: StreamChange) -> Iterable[str]:
     if change.action == "create" and change.spec is not None:
-        create_stream(account, change.spec)
+        store_stream(account, change.spec)
         return [f"stream {change.name} is registered"]
     if change.action == "change" and change.spec is not None and change.record is not None:
-        change_stream(account, change.record, change.spec)
+        store_change(account, change.record, change.spec)
         fields = ", ".join(one.field for one in change.differences)
         return [f"stream {change.name} is changed: {fields}"]
     return []

@@ -67,6 +67,9 @@ class BadSetting(ValueError):
         self.expected = expected
         self.hint = hint
 
+    def __reduce__(self) -> tuple[type[BadSetting], tuple[str, str, str, str | None]]:
+        return type(self), (self.key, self.found, self.expected, self.hint)
+
 
 @cache
 def adapter(kind: type[Settings]) -> TypeAdapter[Any]:

@@ -111,10 +111,10 @@ class SourceSettings(Settings):
         Raises `BadSetting` if the stream could not be read so.
         """
 
-    def offer(self, place: str | None, environment: Mapping[str, str]) -> Offer:
+    def offer(self, place: str | None) -> Offer:
         """Columns for a stream over the source, from a place of its schemas.
 
-        None is the usual place; `environment` has the deployment's settings.
+        None is the usual place.
         Raises `NoOffer`, and `InputError` for settings of the deployment that cannot be.
         """
         raise NoOffer("no-schema", f"{self.place} has no schema to read columns from")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -188,14 +188,14 @@ class KafkaTopic(SourceSettings):
             told = f"schema {found.number} of {subject}, in which {' and '.join(wrong)},"
             raise BadSetting("registry", told, "one that the stream's columns can be read from")
 
-    def offer(self, place: str | None, environment: Mapping[str, str]) -> Offer:
+    def offer(self, place: str | None) -> Offer:
         from jobs.sources.registry.client import NotThere
         from jobs.sources.registry.subject import newest, subject_of
         from jobs.sources.registry.writer import Unusable
 
         if not self.registry:
-            return SourceSettings.offer(self, place, environment)
-        registry = deployment.configured(environment)
+            return SourceSettings.offer(self, place)
+        registry = deployment.configured()
         if registry is None:
             raise NoOffer(
                 "no-registry", f"this deployment has no schema registry: {deployment.URL} is not set"

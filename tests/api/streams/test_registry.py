@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -24,6 +23,19 @@ from tests.registry.stand_in import StandIn
 URL = "/api/schema-registry/columns/"
 PASSWORD = "a-secret-of-the-registry"
 AT = {"type": "long", "logicalType": "timestamp-millis"}
+DIRECTORY = {
+    "name": "repo",
+    "files": {
+        "streams.yaml": """
+streams:
+  sensors:
+    columns: {at: timestamp}
+    event_time: at
+    kafka: {topic: sensors, format: avro, registry: true}
+""",
+        "queries/sensed.sql": "SELECT s.at FROM sensors s",
+    },
+}
 
 
 @pytest.fixture(autouse=True)
@@ -196,6 +208,13 @@ def test_an_answer_without_an_end_ends(
     assert (pool.turns.in_use, pool.pids) == ((0, 0), [])
     # It was no hard work: the account's plans are made where they were.
     assert pools._hard_at == {}
+    refused = post(as_owner, "/api/streams/", _kafka())
+    assert (refused.status_code, refused.json()["code"]) == (503, "source-away")
+    assert refused.json()["detail"] == "the topic sensors does not answer within 10 s"
+    assert as_owner.get("/api/streams/sensors/").status_code == 404
+    applied = post(as_owner, "/api/directory/apply/", DIRECTORY)
+    assert (applied.status_code, applied.json()["code"]) == (503, "source-away")
+    assert as_owner.get("/api/streams/sensors/").status_code == 404
 
 
 def test_who_waits_for_the_registry_holds_nobody_up(
@@ -214,7 +233,7 @@ def test_who_waits_for_the_registry_holds_nobody_up(
     caller = Caller(owner.pk)
     registry.endless = True
     with ThreadPoolExecutor(1) as people:
-        waiting = people.submit(pools.ask, caller, source.offer, None, dict(os.environ))
+        waiting = people.submit(pools.ask, caller, source.offer, None)
         try:
             until(lambda: registry.asked, 60.0)
             registry.endless = False
