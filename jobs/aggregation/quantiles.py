@@ -45,14 +45,18 @@ def between(one: GroupAggregate, column: pl.Series) -> pl.Series:
     """
     rows = [None if row["low"] is None else row for row in column.to_list()]
     if one.type.is_decimal:
-        scale = one.type.scale
+        precision, scale = one.type.precision, one.type.scale
+        # Rounded as doubles the greatest come to one more digit, which DuckDB then has.
+        most = 10**precision - 1
         whole = [
-            row and _of_decimals(units(row["low"], scale), units(row["high"], scale), row["part"])
+            row
+            and max(
+                -most,
+                min(_of_decimals(units(row["low"], scale), units(row["high"], scale), row["part"]), most),
+            )
             for row in rows
         ]
-        return pl.Series(column.name, whole, pl.Int128).reinterpret(
-            dtype=pl.Decimal(one.type.precision, scale)
-        )
+        return pl.Series(column.name, whole, pl.Int128).reinterpret(dtype=pl.Decimal(precision, scale))
     found = [row and _of_doubles(row["low"], row["high"], row["part"]) for row in rows]
     return pl.Series(column.name, found, pl.Float64)
 

@@ -15,6 +15,8 @@ from optimizer.logical.query import Absence, Branch, Input, Query, derived_of, n
 
 _NEVER_RAISE = frozenset({"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "is_null", "in", "case"})
 """Around these nothing is needed, and DuckDB sees what it can join by."""
+_ROUNDED_DIGITS = 16
+"""Decimals of so many digits are not exact as doubles, as which DuckDB finds what is between them."""
 
 
 def null_where_it_errs(call: Call, text: str) -> str:
@@ -202,8 +204,23 @@ def _aggregate(one: Aggregate, names: Mapping[Expression, str]) -> str:
         arguments = f"{quote(names[one.arguments[0]])}{_in_order(one, names)}"
     where = "" if one.where is None else f" FILTER ({quote(names[one.where])})"
     text = f"{one.function}({'DISTINCT ' if one.distinct else ''}{arguments}){where}"
+    if one.function in ("median", "quantile_cont") and one.type.is_decimal:
+        return _within_digits(text, one.type)
     # DuckDB's sums have types of their own.
     return f"TRY_CAST({text} AS {duckdb_type(one.type)})" if one.function == "sum" else text
+
+
+def _within_digits(text: str, kind: ColumnType) -> str:
+    """Bound a number by its type.
+
+    Between decimals of many digits DuckDB finds some that have one more.
+    """
+    if kind.precision < _ROUNDED_DIGITS:
+        return text
+    nines = "9" * kind.precision
+    most = f"{nines[: kind.precision - kind.scale]}.{nines[: kind.scale]}".rstrip(".")
+    greatest, least = (f"CAST('{sign}{most}' AS {duckdb_type(kind)})" for sign in ("", "-"))
+    return f"CASE WHEN {text} > {greatest} THEN {greatest} WHEN {text} < {least} THEN {least} ELSE {text} END"
 
 
 def _in_order(one: Aggregate, names: Mapping[Expression, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -149,6 +150,27 @@ def test_a_key_that_is_a_time_which_may_be_absent_ends_no_group() -> None:
     assert asked.grouping is not None
     assert asked.grouping.bucket is not None
     assert asked.grouping.bucket.aliases == ("a", "b")
+
+
+@pytest.mark.parametrize("value", [Decimal("999999999999.999999"), Decimal("-999999999999.999999")])
+def test_a_number_between_the_greatest_of_a_type_is_one_of_it(value: Decimal, tmp_path: Path) -> None:
+    # As doubles both are 10^12, which is DuckDB's answer and has one digit more than its type.
+    columns = (("at", ColumnType.TIMESTAMP), ("p", ColumnType.decimal(18, 6)))
+    catalog = Catalog.of([Stream("d", columns, "at")])
+    text = "SELECT MEDIAN(p) AS m, QUANTILE_CONT(p, 0.3) AS q FROM d GROUP BY TUMBLE(at, INTERVAL 1 HOUR)"
+    query = parse_query(text, "q0", catalog)
+    topology = Topology(plan([query], catalog, method="flat", tasks=1).graph, tmp_path)
+    times = [_NOON, _NOON + timedelta(seconds=1)]
+    schema = pa.schema([("at", pa.timestamp("us", "UTC")), ("p", pa.decimal128(18, 6))])
+    rows = pa.table({"at": times, "p": [value, value]}, schema=schema)
+    topology.feed({"d": rows})
+    for days in (1, 2):
+        later = {"at": [_NOON + timedelta(days=days)], "p": [None]}
+        topology.feed({"d": pa.table(later, schema=schema)})
+    assert topology.answers("q0").rows()[:1] == [(value, value)]
+    with duckdb.connect() as connection:
+        connection.register("d", rows.append_column("@us", rows["at"].cast(pa.int64())))
+        assert connection.sql(to_duckdb(query, catalog)).fetchall() == [(value, value)]
 
 
 def test_a_name_in_order_by_is_an_output_before_it_is_a_column() -> None:
