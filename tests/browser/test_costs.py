@@ -35,3 +35,17 @@ def test_what_queries_teams_and_streams_cost_adds_up(page: Page) -> None:
     told = page.request.get("/api/costs/?by=query").json()
     assert sum(row["cores"] for row in told["rows"]) == pytest.approx(told["total"]["cores"])
     assert sum(row["bytes"] for row in told["rows"]) == pytest.approx(told["total"]["bytes"])
+
+
+def test_a_topologys_queries_have_what_was_measured_beside_the_plan(page: Page) -> None:
+    page.goto("/topologies/flights/")
+    page.get_by_role("tab", name="Queries").click()
+    queries = page.get_by_role("region", name="Queries", exact=True)
+    for label in ("Cost", "Planned cost"):
+        expect(queries.get_by_role("columnheader", name=label, exact=True)).to_be_visible()
+    place = [cell.strip() for cell in queries.locator("thead th").all_inner_texts()].index("Cost")
+    cells = queries.locator(f"tbody tr td:nth-child({place + 1}), tbody tr th:nth-child({place + 1})")
+    # The first epoch of a run is not measured whole.
+    expect(cells.first).to_contain_text(re.compile(r"\d.*core"), timeout=SLOW_MS)
+    told = page.request.get("/api/costs/?by=query&topology=flights").json()
+    assert cells.count() == len(told["rows"])

@@ -54,12 +54,13 @@ const TABS = {
   ),
   Steps: ({ graph, shown, costs }) => <StepTable graph={graph} live={shown.live} costs={costs} />,
   Streams: ({ graph, shown, colour }) => <StreamTable graph={graph} live={shown.live} colour={colour} />,
-  Queries: ({ graph, shown, costs, queries, colour }) => (
+  Queries: ({ name, graph, shown, costs, queries, colour }) => (
     <QueryTable
       graph={graph}
       queries={queries}
       batch={shown.live.snapshot?.batch ?? null}
       costs={costs}
+      measuredOf={shown.other === null && shown.past === null ? name : null}
       colour={colour}
     />
   ),

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import type { QueryDocument, QueryFigures } from "../../api/documents";
 import { answered, at, client } from "../../api/request";
+import { useMeasuredCosts } from "../../costs/useMeasuredCosts";
 import { ago, cores, instant, milliseconds, UNKNOWN } from "../../format/quantities";
 import { type Completeness, completeness } from "../../topology/tables/completeness";
 import { Fact } from "../../ui/Fact";
@@ -9,7 +10,6 @@ import { useLoaded } from "../../ui/useLoaded";
 import { useNow } from "../../ui/useNow";
 
 const REFRESH_MS = 3000;
-const COST_REFRESH_MS = 10_000;
 
 interface Props {
   readonly query: QueryDocument;
@@ -24,12 +24,8 @@ export function QueryNumbers({ query, topology }: Props): JSX.Element {
     REFRESH_MS,
     key,
   );
-  const costs = useLoaded(
-    () => answered(client.GET("/api/costs/", { params: { query: { by: "query", topology } } })),
-    COST_REFRESH_MS,
-    key,
-  );
-  const use = costs.value?.rows.find((row) => row.query === query.id);
+  const costs = useMeasuredCosts(topology, key);
+  const used = costs.value?.get(query.id);
   const now = useNow();
   const complete = completeOf(query, value);
   return (
@@ -37,7 +33,7 @@ export function QueryNumbers({ query, topology }: Props): JSX.Element {
       <dl class="numbers compact" aria-label="What the query does now">
         <Fact
           label="cost"
-          value={use === undefined ? UNKNOWN : cores(use.cores * 1e6)}
+          value={used === undefined ? UNKNOWN : cores(used * 1e6)}
           title={
             costs.problem ??
             "Processor time as the newest epoch measured it: the query's own parts, and an even part of each that it shares with others. The page Costs has all queries"

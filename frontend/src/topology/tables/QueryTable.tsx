@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 import type { Correctness, Costs } from "../../api/documents";
 import type { StreamColour } from "../../colour/streams";
-import { count, milliseconds, UNKNOWN, windowLength } from "../../format/quantities";
+import { useMeasuredCosts } from "../../costs/useMeasuredCosts";
+import { cores, count, milliseconds, UNKNOWN, windowLength } from "../../format/quantities";
 import type { BatchCompleted } from "../../live/messages";
 import { costText } from "../../plan/costText";
 import type { PhysicalGraph } from "../../plan/physicalGraph";
@@ -23,16 +24,35 @@ interface Props {
   readonly graph: PhysicalGraph;
   readonly queries: readonly ListedQuery[];
   readonly batch: BatchCompleted | null;
+  /** By the plan's statistics. */
   readonly costs: Costs | null;
+  /** The topology whose epoch measures what queries cost; null of a past moment, and of another plan. */
+  readonly measuredOf: string | null;
   readonly colour: StreamColour;
 }
 
 type Row = PhysicalGraph["queries"][number];
 type Metrics = BatchCompleted["queries"][string];
 
-export function QueryTable({ graph, queries, batch, costs, colour }: Props): JSX.Element {
+export function QueryTable({ graph, queries, batch, costs, measuredOf, colour }: Props): JSX.Element {
   const savedQueries = new Map(queries.map((query) => [query.name, query]));
+  const measured = useMeasuredCosts(measuredOf);
+  const coresOf = (row: Row): number | undefined =>
+    measured.value?.get(savedQueries.get(row.name)?.id ?? Number.NaN);
   const metricsOf = (row: Row): Metrics | undefined => batch?.queries[row.name];
+  const measuredColumn: SortedColumn<Row> = {
+    label: "Cost",
+    short: "cost",
+    kind: "number",
+    title:
+      measured.problem ??
+      "processor time as the newest epoch measured it: the query's own parts, and an even part of each that it shares with others",
+    value: (row) => coresOf(row) ?? null,
+    cell: (row) => {
+      const used = coresOf(row);
+      return used === undefined ? UNKNOWN : cores(used * 1e6);
+    },
+  };
   const columns: readonly SortedColumn<Row>[] = [
     {
       label: "Query",
@@ -63,9 +83,10 @@ export function QueryTable({ graph, queries, batch, costs, colour }: Props): JSX
         </>
       ),
     },
+    ...(measuredOf === null ? [] : [measuredColumn]),
     {
-      label: "Cost",
-      short: "cost",
+      label: "Planned cost",
+      short: "planned cost",
       kind: "number",
       title:
         "by the plan's statistics: the query's own parts, and an even part of each that it shares with others",
