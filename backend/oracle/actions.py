@@ -13,11 +13,13 @@ from django.db.models import F
 
 from backend.catalog.language import parse_versions
 from backend.oracle.comparison import compare
+from backend.oracle.expected.running import published_names
+from backend.oracle.expected.sessions import left_out
 from backend.oracle.ledger import Ledger, told_batches
 from backend.oracle.models import Check, Light, Verdict
 from backend.oracle.published import published
 from backend.oracle.queries import light_of, verified_until
-from backend.oracle.reference import Reference, reference, refuse, sampled_reference
+from backend.oracle.reference import Reference, reference, sampled_reference
 from backend.oracle.sampling.keys import keys_of
 from backend.oracle.sampling.sample import Sample, Sampling
 from backend.oracle.sampling.shelf import Shelf
@@ -137,11 +139,10 @@ def check_query(
         made.first_batch, made.last_batch = span.numbers[0], span.numbers[-1]
         told = {batch.batch: batch.queries[query.name].results for batch in span.batches}
         made.results = sum(told.values())
-        refuse(query)
         found = _reference(Sampling(query, catalog, ledger, keys_of(query)), span, deployment)
         made.share = 1.0 if found.sampled is None else found.sampled.share
         made.tuples, made.event_from, made.event_to = found.tuples, found.event_from, found.event_to
-        names = [output.name for output in query.outputs]
+        names = published_names(query)
         tail = published(topology.name, query.name, told)
         in_sample = None if found.sampled is None else found.sampled.holds
         difference = compare(names, found.by_batch, told, tail, in_sample)
@@ -157,6 +158,10 @@ def check_query(
             made.verdict, made.reason = Verdict.UNCHECKED, "its windows are still filling"
         else:
             made.verdict = Verdict.EQUAL
+        if difference.undecided:
+            made.reason = left_out(difference.undecided, found.gaps)
+            if made.verdict == Verdict.EQUAL and not difference.expected:
+                made.verdict = Verdict.UNCHECKED
     made.seconds = time.monotonic() - began
     return made
 
@@ -166,6 +171,11 @@ def _reference(sampling: Sampling, span: Span, deployment: TopologyQuery) -> Ref
 
     Raises `CannotCheck` if neither can be known.
     """
+    if sampling.query.derived:
+        try:
+            return reference(sampling.query, sampling.catalog, sampling.ledger, span)
+        except BeyondReach as error:
+            raise CannotCheck(f"{error}, and of results of other queries no sample is kept") from error
     shelf = Shelf(deployment.topology.name, deployment.pk)
     kept = shelf.get(sampling)
     if kept is None or not sampling.continues(kept):

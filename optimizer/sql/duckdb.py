@@ -77,6 +77,20 @@ def to_duckdb(
     return f"{_derived(query, catalog, around)}{_combinations(query, catalog, beside, also, around)}"
 
 
+def groups_to_duckdb(
+    query: Query, combinations: str, around: Callable[[Call, str], str] | None = None
+) -> str:
+    """SQL for DuckDB that gives a query's results of some of its combinations.
+
+    Args:
+        query: with groups.
+        combinations: DuckDB's SQL of what the groups take of them, the outputs of the query's branches.
+        around: written around each call, such as `null_where_it_errs`.
+    """
+    assert query.grouping is not None
+    return _groups(query, query.grouping, combinations, around)
+
+
 def _derived(query: Query, catalog: Catalog, around: Callable[[Call, str], str] | None) -> str:
     """WITH and the derived streams that a query reads, each once."""
     found = derived_of([query])

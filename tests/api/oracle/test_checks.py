@@ -18,7 +18,8 @@ from backend.alerts.watching import observe
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
 from backend.deployments.actions import deploy_query
-from backend.oracle import actions, due, reference
+from backend.oracle import actions, reference
+from backend.oracle.expected import sessions
 from backend.oracle.models import Check, Light, Verdict
 from backend.planning import revisions
 from backend.streams.models import Stream
@@ -151,23 +152,41 @@ def test_the_job_is_told_until_when_its_queries_are_verified(
 
 
 @pytest.mark.usefixtures("running")
-def test_groups_without_an_end_say_why_they_are_not_checked(
-    streams: dict[str, Stream], owner: User, bus: redis.Redis, checked: Callable[[], Check | None]
+def test_changes_of_groups_without_an_end_are_checked_batch_by_batch(
+    streams: dict[str, Stream],
+    owner: User,
+    bus: redis.Redis,
+    checked: Callable[[], Check | None],
+    as_outsider: Client,
 ) -> None:
-    text = "SELECT origin, COUNT(*) AS n FROM departures GROUP BY origin"
-    add_version(owner, Query.objects.get(name="pairs"), text)
+    query = Query.objects.get(name="pairs")
+    text = "SELECT origin, COUNT(*) AS n FROM departures GROUP BY origin HAVING COUNT(*) < 3"
+    add_version(owner, query, text)
     deploy_query(owner, Query.objects.get(name="pairs"), "flights")
     assert revisions.plan_newest(Topology.objects.get().pk)
     Topology.objects.update(active_plan=F("plan"))
     job = ToldJob(bus, Plan.objects.latest("pk").plan_id, "pairs", ("departures",))
-    job.batch({"departures": [flight(0, "A")]}, [{"origin": "JFK", "n": 1, "_deleted": False}])
-    made = checked()
-    assert made is not None
-    assert made.verdict == Verdict.UNCHECKED
-    assert made.reason.startswith(
-        "rows of groups without an end follow from all that came since they are there"
-    )
-    assert said(bus) == []
+
+    def row(origin: str, n: int | None) -> dict[str, Any]:
+        return {"origin": origin, "n": n, "_deleted": n is None}
+
+    job.batch({"departures": [flight(0, "A"), flight(1, "B", "LGA")]}, [row("JFK", 1), row("LGA", 1)])
+    job.batch({"departures": [flight(2, "C")]}, [row("JFK", 2)])
+    first = checked()
+    assert first is not None
+    assert (first.verdict, first.reason, first.results, first.compared) == (Verdict.EQUAL, "", 3, 3)
+    # A group that leaves the answer says so, and one that nothing came of says nothing.
+    job.batch({"departures": [flight(3, "D")]}, [row("JFK", None)])
+    gone = checked()
+    assert gone is not None
+    assert (gone.verdict, gone.results, gone.event_to) == (Verdict.EQUAL, 1, moment(3))
+    job.batch({"departures": [flight(4, "E", "LGA")]}, [row("LGA", 3)])
+    wrong = checked()
+    assert wrong is not None
+    assert (wrong.verdict, wrong.missing, wrong.extra) == (Verdict.DIFFERS, 1, 1)
+    told = as_outsider.get(f"/api/queries/{query.pk}/checks/").json()[0]
+    assert (told["verdict"], told["first_batch"], told["last_batch"]) == ("differs", 3, 3)
+    assert (told["missing_rows"], told["extra_rows"]) == ([row("LGA", 2)], [row("LGA", 3)])
 
 
 @pytest.fixture
@@ -291,7 +310,7 @@ def test_a_session_that_was_published_while_it_was_open_is_too_many(
 def test_a_session_that_began_before_what_is_read_is_not_compared(
     in_sessions: ToldJob, checked: Callable[[], Check | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(due, "SESSION_GAPS", 1)
+    monkeypatch.setattr(sessions, "_LOOK_BACKS", (1,))
     in_sessions.batch({"departures": [flight(0, "A"), flight(8, "B")]}, [])
     in_sessions.batch({"departures": [flight(16, "C"), flight(24, "D")]}, [], watermark=moment(30))
     assert getattr(checked(), "verdict", None) == Verdict.EQUAL
