@@ -129,7 +129,8 @@ def check_query(
         query=deployment.query, topology=topology, version=deployment.version.number, at=now, plan_id=""
     )
     try:
-        (query,) = parse_versions([deployment.version], catalog).values()
+        # What it reads comes with it.
+        query = parse_versions([deployment.version], catalog)[deployment.version_id]
         streams = {source.stream for source in registered_inputs(query)}
         checked = None if light is None else light.newest.last_batch
         span = choose_span(ledger, query.name, streams, _answering(deployment), checked)

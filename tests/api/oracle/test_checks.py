@@ -189,6 +189,36 @@ def test_changes_of_groups_without_an_end_are_checked_batch_by_batch(
     assert (told["missing_rows"], told["extra_rows"]) == ([row("LGA", 2)], [row("LGA", 3)])
 
 
+def test_a_saved_query_that_is_read_is_answered_first(
+    streams: dict[str, Stream], owner: User, bus: redis.Redis, checked: Callable[[], Check | None]
+) -> None:
+    hourly = """SELECT TUMBLE(at, INTERVAL 1 HOUR) AS hour, origin, COUNT(*) AS n FROM departures
+        GROUP BY hour, origin"""
+    create_query(owner, "hourly", hourly)
+    text = """SELECT h.n, w.wind FROM hourly [RANGE 2 HOURS] AS h, weather [RANGE 2 HOURS] AS w
+        WHERE h.origin = w.origin"""
+    add_version(owner, Query.objects.get(name="pairs"), text)
+    deploy_query(owner, Query.objects.get(name="pairs"), "flights")
+    assert revisions.plan_newest(Topology.objects.get().pk)
+    job = ToldJob(bus, Plan.objects.latest("pk").plan_id, "pairs", ("departures", "weather"))
+    job.batch({"departures": [flight(0, "A"), flight(59, "B")], "weather": [wind(70, 20.5)]}, [])
+    # The hour ends with minute 60; its count comes in behind the batch that finds it.
+    job.batch({"weather": [wind(80, 1.0, "LGA")]}, [], watermark=moment(70))
+    job.batch({}, [{"n": 2, "wind": 20.5}], watermark=moment(80))
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.reason, made.expected, made.compared) == (Verdict.EQUAL, "", 1, 1)
+    job.batch({"weather": [wind(81, 7.5)]}, [{"n": 3, "wind": 7.5}], watermark=moment(80))
+    wrong = checked()
+    assert wrong is not None
+    assert (wrong.verdict, wrong.missing, wrong.extra) == (Verdict.DIFFERS, 1, 1)
+    assert (wrong.first_batch, wrong.last_batch) == (3, 3)
+    assert json.loads(wrong.examples) == {
+        "missing": [{"n": 2, "wind": 7.5}],
+        "extra": [{"n": 3, "wind": 7.5}],
+    }
+
+
 @pytest.fixture
 def unmet(pairs: Query, owner: User, topology: Topology, bus: redis.Redis) -> ToldJob:
     """A job whose query waits for what does not come: flights without wind within half an hour."""
