@@ -354,6 +354,57 @@ def test_a_session_that_began_before_what_is_read_is_not_compared(
     assert getattr(checked(), "verdict", None) == Verdict.EQUAL
 
 
+@pytest.mark.parametrize(("flights", "verdict"), [(2, Verdict.EQUAL), (3, Verdict.DIFFERS)])
+def test_a_session_whose_beginning_is_not_read_leaves_the_others_compared(
+    in_sessions: ToldJob,
+    checked: Callable[[], Check | None],
+    monkeypatch: pytest.MonkeyPatch,
+    flights: int,
+    verdict: Verdict,
+) -> None:
+    monkeypatch.setattr(sessions, "_LOOK_BACKS", (1,))
+    in_sessions.batch({"departures": [flight(0, "A"), flight(8, "B")]}, [])
+    others = [flight(22, "E", "LGA"), flight(23, "F", "LGA")]
+    in_sessions.batch({"departures": [flight(16, "C"), *others, flight(24, "D")]}, [], watermark=moment(30))
+    assert checked() is not None
+    # Nobody can say what the row of JFK should be, but that of LGA is certain.
+    long, short = session(0, "JFK", 99), session(22, "LGA", flights)
+    in_sessions.batch({"departures": [flight(45, "G")]}, [long, short], watermark=moment(40))
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.compared) == (verdict, 1)
+    assert made.reason.startswith("1 of the sessions that ended may have begun more than 1 gaps before")
+    if verdict == Verdict.DIFFERS:
+        found = json.loads(made.examples)
+        assert (found["missing"], found["extra"]) == ([session(22, "LGA", 2)], [short])
+
+
+def test_only_so_many_results_as_sessions_are_left_out_are_beyond_comparison(
+    in_sessions: ToldJob, checked: Callable[[], Check | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "_LOOK_BACKS", (1,))
+    in_sessions.batch({"departures": [flight(0, "A"), flight(8, "B")]}, [])
+    in_sessions.batch({"departures": [flight(16, "C"), flight(24, "D")]}, [], watermark=moment(30))
+    assert checked() is not None
+    twice = [session(0, "JFK", 4), session(8, "JFK", 3)]
+    in_sessions.batch({"departures": [flight(45, "E")]}, twice, watermark=moment(40))
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.missing, made.extra) == (Verdict.DIFFERS, 0, 1)
+
+
+def test_a_long_session_is_read_from_its_beginning(
+    in_sessions: ToldJob, checked: Callable[[], Check | None]
+) -> None:
+    for minute in range(0, 200, 8):
+        in_sessions.batch({"departures": [flight(minute, "A")]}, [], watermark=moment(minute))
+    assert checked() is not None
+    in_sessions.batch({}, [session(0, "JFK", 25)], watermark=moment(210))
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.reason, made.expected, made.compared) == (Verdict.EQUAL, "", 1, 1)
+
+
 @pytest.mark.parametrize(
     ("published", "missing", "extra"),
     [
