@@ -13,13 +13,13 @@ from django.db.models import F
 
 from backend.catalog.language import parse_versions
 from backend.oracle.comparison import compare
-from backend.oracle.expected.running import published_names
+from backend.oracle.expected.running import is_running, published_names
 from backend.oracle.expected.sessions import left_out
 from backend.oracle.ledger import Ledger, told_batches
 from backend.oracle.models import Check, Light, Verdict
 from backend.oracle.published import published
 from backend.oracle.queries import light_of, verified_until
-from backend.oracle.reference import Reference, reference, sampled_reference
+from backend.oracle.reference import Reference, reference, sampled_reference, why_sampled
 from backend.oracle.sampling.keys import keys_of
 from backend.oracle.sampling.sample import Sample, Sampling
 from backend.oracle.sampling.shelf import Shelf
@@ -145,7 +145,7 @@ def check_query(
         made.tuples, made.event_from, made.event_to = found.tuples, found.event_from, found.event_to
         names = published_names(query)
         tail = published(topology.name, query.name, told)
-        in_sample = None if found.sampled is None else found.sampled.holds
+        in_sample = None if found.sampled is None or found.sampled.is_all else found.sampled.holds
         difference = compare(names, found.by_batch, told, tail, in_sample)
     except (CannotCheck, InputError) as error:
         made.verdict, made.reason = Verdict.UNCHECKED, str(error)
@@ -168,7 +168,7 @@ def check_query(
 
 
 def _reference(sampling: Sampling, span: Span, deployment: TopologyQuery) -> Reference:
-    """DuckDB's results of a span, for a sample of keys if its windows are too large.
+    """DuckDB's results of a span, for a sample of keys if its windows are too large or have no end.
 
     Raises `CannotCheck` if neither can be known.
     """
@@ -180,15 +180,19 @@ def _reference(sampling: Sampling, span: Span, deployment: TopologyQuery) -> Ref
     shelf = Shelf(deployment.topology.name, deployment.pk)
     kept = shelf.get(sampling)
     if kept is None or not sampling.continues(kept):
-        try:
-            return reference(sampling.query, sampling.catalog, sampling.ledger, span)
-        except BeyondReach:
+        if is_running(sampling.query):
+            # All that came is needed again by each check, and some day no longer there.
             kept = sampling.begun(span)
+        else:
+            try:
+                return reference(sampling.query, sampling.catalog, sampling.ledger, span)
+            except BeyondReach:
+                kept = sampling.begun(span)
     sample = _read_on(sampling, kept, shelf)
     if sample.batch < span.numbers[-1]:
         raise CannotCheck(
-            "its windows are too large to be read at once, and the sample that is kept of them has been read "
-            f"up to batch {sample.batch:,} of {span.numbers[-1]:,}"
+            f"{why_sampled(sampling.query)}, and the sample that is kept of them has been read up to batch "
+            f"{sample.batch:,} of {span.numbers[-1]:,}"
         )
     return sampled_reference(sampling, sample, span)
 

@@ -72,6 +72,11 @@ class Sampled:
         """Of all results."""
         return self.keys.share(self.halvings)
 
+    @property
+    def is_all(self) -> bool:
+        """True if no key was left out yet."""
+        return self.halvings == 0
+
     def holds(self, row: Row) -> bool:
         return self.keys.holds(row, self.halvings)
 
@@ -127,8 +132,7 @@ def sampled_reference(sampling: Sampling, sample: Sample, span: Span) -> Referen
     query, catalog, keys = sampling.query, sampling.catalog, sampling.keys
     if sample.began >= span.numbers[0]:
         raise CannotCheck(
-            "its windows are too large to be read at once, and the sample that is kept of them begins behind "
-            f"batch {sample.began:,}"
+            f"{why_sampled(query)}, and the sample that is kept of them begins behind batch {sample.began:,}"
         )
     times = [_own_times(catalog[name], part.table, span) for name, part in sample.parts.items()]
     reach = reach_of(query, catalog, sampling.ledger, span, np.concatenate(times), SAMPLED_GAPS)
@@ -136,8 +140,8 @@ def sampled_reference(sampling: Sampling, sample: Sample, span: Span) -> Referen
     tuples = sum(part.table.num_rows for part in sample.parts.values())
     if not tuples and sample.halvings:
         raise CannotCheck(
-            "its windows are too large to be read at once, and none of the few keys that have all their "
-            f"tuples is in the sample of 1 in {1 / sampled.share:,.0f}"
+            f"{why_sampled(query)}, and none of the few keys that have all their tuples is in the sample of "
+            f"1 in {1 / sampled.share:,.0f}"
         )
     if reach is None:
         return Reference(_nothing(span), tuples, None, None, sampled)
@@ -146,8 +150,8 @@ def sampled_reference(sampling: Sampling, sample: Sample, span: Span) -> Referen
         if since is not None and (oldest is None or oldest < since):
             back = "its beginning" if oldest is None else f"{moment_of(oldest):%Y-%m-%d %H:%M:%S}"
             raise CannotCheck(
-                "its windows are too large to be read at once, and the sample that is kept of them has what "
-                f"is newer than {moment_of(since):%Y-%m-%d %H:%M:%S} of {name}; they reach back to {back}"
+                f"{why_sampled(query)}, and the sample that is kept of them has what is newer than "
+                f"{moment_of(since):%Y-%m-%d %H:%M:%S} of {name}; they reach back to {back}"
             )
     tables = {name: sampling.marked(name, sample) for name in sample.parts}
     conditions = {
@@ -156,6 +160,13 @@ def sampled_reference(sampling: Sampling, sample: Sample, span: Span) -> Referen
     }
     by_batch = expected_of(query, catalog, tables, span, reach, conditions, sampled.holds)
     return Reference(by_batch, tuples, reach.event_from, reach.event_to, sampled, SAMPLED_GAPS)
+
+
+def why_sampled(query: Query) -> str:
+    """Why a query's tuples are not read anew for each check, for people."""
+    if is_running(query):
+        return "what it counts may be of any age, so its tuples are not read anew"
+    return "its windows are too large to be read at once"
 
 
 @dataclass(frozen=True, slots=True)

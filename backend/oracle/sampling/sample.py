@@ -163,12 +163,13 @@ class Sampling:
 
     def _needed(self, batch: Batch) -> dict[str, int | None]:
         """By stream the oldest event time that results behind a batch are made of."""
-        least: list[int] = []
         if is_running(self.query):
-            told = batch.queries.get(self.query.name)
+            # Since the query came that is the same in all batches.
+            told = self._batch(0).queries.get(self.query.name)
             if told is None or told.missing_before is None:
                 return dict.fromkeys(self._streams)
             return needed_from(self.query, self.catalog, microseconds(told.missing_before))
+        least: list[int] = []
         for name in self._streams:
             part = batch.streams.get(name)
             if part is None or part.max_event_time is None:
