@@ -78,17 +78,23 @@ def to_duckdb(
 
 
 def groups_to_duckdb(
-    query: Query, combinations: str, around: Callable[[Call, str], str] | None = None
+    query: Query,
+    combinations: str,
+    around: Callable[[Call, str], str] | None = None,
+    apart: Sequence[str] = (),
 ) -> str:
     """SQL for DuckDB that gives a query's results of some of its combinations.
 
     Args:
-        query: with groups.
+        query: with running groups.
         combinations: DuckDB's SQL of what the groups take of them, the outputs of the query's branches.
         around: written around each call, such as `null_where_it_errs`.
+        apart: further columns of the combinations, of which each has groups of its own; they come behind a
+            result's own columns.
     """
     assert query.grouping is not None
-    return _groups(query, query.grouping, combinations, around)
+    beside = [f"{quote(GROUP)}.{quote(name)} AS {quote(name)}" for name in apart]
+    return _groups(query, query.grouping, combinations, around, beside, apart=apart)
 
 
 def _derived(query: Query, catalog: Catalog, around: Callable[[Call, str], str] | None) -> str:
@@ -133,6 +139,7 @@ def _groups(
     around: Callable[[Call, str], str] | None,
     beside: Sequence[str] = (),
     last: str = "",
+    apart: Sequence[str] = (),
 ) -> str:
     """SQL for the groups of combinations, which are given as SQL."""
     bucket, names = grouping.bucket, grouping.taken
@@ -146,6 +153,7 @@ def _groups(
         f"{quote(name)} + 0.0 AS {quote(name)}" if key.type is ColumnType.DOUBLE else quote(name)
         for name, key in grouping.keys
     ]
+    keys += map(quote, apart)
     kept = [*keys, *(f"{_aggregate(one, names)} AS {quote(one.name)}" for one in grouping.aggregates)]
     if bucket is not None and bucket.gap_us:
         kept.append(f"max({quote(SESSION_LAST)}) AS {quote(SESSION_LAST)}")

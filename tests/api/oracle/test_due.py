@@ -98,6 +98,7 @@ QUERIES = {
     "unmet": f"""
         SELECT a.k, COUNT(*) AS many, COUNT(b.id) AS found FROM a LEFT JOIN b ON a.k = b.k AND {NEAR}
         GROUP BY a.k""",
+    "few": "SELECT COUNT(*) AS many, SUM(n) AS sum FROM a HAVING COUNT(*) < 40 OR COUNT(*) > 60",
     "distinct": "SELECT DISTINCT k, n FROM a",
     "of counts": f"""
         SELECT v.k, v.many, b.id FROM ({COUNTS}) [RANGE 1 MINUTE] AS v, b [RANGE 1 MINUTE]
@@ -239,7 +240,7 @@ def sampled(query: Query, keys: Keys, tables: dict[str, pa.Table], halvings: int
     return found
 
 
-ROUNDED = ("running", "together")
+ROUNDED = ("running", "together", "few")
 """Of which a row may be another one, or be there for the first time, without a difference that shows."""
 
 
