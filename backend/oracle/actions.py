@@ -168,7 +168,9 @@ def check_query(
 
 
 def _reference(sampling: Sampling, span: Span, deployment: TopologyQuery) -> Reference:
-    """DuckDB's results of a span, for a sample of keys if its windows are too large or have no end.
+    """DuckDB's results of a span, or those of a sample of keys.
+
+    A sample is kept of windows that are too large, and of groups without an end.
 
     Raises `CannotCheck` if neither can be known.
     """

@@ -35,7 +35,10 @@ class Examples(BaseModel, frozen=True, extra="forbid"):
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Results of one batch of which some values are known; each may be none at all."""
+    """Results of one batch that are known in part.
+
+    Each may be none at all.
+    """
 
     places: tuple[int, ...]
     """Of a result, what is known."""
@@ -144,7 +147,9 @@ def compare(
 
 
 def near_pairs(rows: Counter[Row], others: Counter[Row]) -> list[tuple[Row, Row]]:
-    """Rows that differ from each other by floats that are near, each in one pair; the first others first.
+    """Pair rows that differ by floats that are near.
+
+    Each is in one pair; of several others the first is taken.
 
     >>> near_pairs(Counter({("a", 1.00000000001): 1, ("b", 2.0): 1}), Counter({("a", 1.0): 1, ("b", 3.0): 1}))
     [(('a', 1.00000000001), ('a', 1.0))]

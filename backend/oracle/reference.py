@@ -18,6 +18,7 @@ from backend.catalog.sandbox import TooLarge, TooLong, sandbox
 from backend.oracle.accepted import BATCH, accepted
 from backend.oracle.comparison import NOTHING_UNDECIDED, Expected, Row, Undecided
 from backend.oracle.expected.due import Marks, least_of, marks_of, waits_us
+from backend.oracle.expected.exact_sums import let_sum
 from backend.oracle.expected.layers import Layers, base_streams, layers_of, refuse_incomplete
 from backend.oracle.expected.results import Asked, due_results
 from backend.oracle.expected.running import Counted, changes_of, counted_of, is_running
@@ -278,6 +279,7 @@ def expected_of(
     asked = Asked(plain, full, span, reach.marks, also, holds)
     try:
         with sandbox(tables, catalog.functions, DUCKDB_SECONDS, DUCKDB_MEMORY) as connection:
+            let_sum(connection)
             if layers is not None:
                 layers.answer(connection)
             if reach.counted is not None:

@@ -141,9 +141,10 @@ class Plan:
 
     @cached_property
     def alone(self) -> tuple[Alone, ...]:
-        """Each query planned alone, with what it reads, by the same method and options; sorted by name.
+        """Each query planned alone, with what it reads; sorted by name.
 
-        It takes as many optimizations as there are queries, so re-planning never asks for it.
+        They are planned by the same method with the same options. It takes as many optimizations as there
+        are queries, so re-planning never asks for it.
         """
         known = {part.queries[0].name: part.solution for part in self.components if len(part.queries) == 1}
         asked: dict[str, list[Query]] = {}
@@ -185,7 +186,10 @@ class Plan:
 
     @property
     def individual_cost(self) -> float:
-        """Total cost if every query had a topology of its own, which answers what it reads, too."""
+        """Total cost if every query had a topology of its own.
+
+        That answers what the query reads, too.
+        """
         inner = {stream.name for stream in self.catalog.derived}
         return sum(alone.cost.total for alone in self.alone if alone.query not in inner)
 

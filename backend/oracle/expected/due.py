@@ -244,7 +244,7 @@ def _groups_text(
         f"{deadline} AS {_DEADLINE}",
     )
     conditions = _of(query.inputs, also)
-    text = to_duckdb(query, catalog, beside, conditions, null_where_it_errs)
+    text = to_duckdb(query, catalog, beside, conditions, null_where_it_errs, exact=True)
     return f"SELECT * FROM (\n{text}\n) WHERE {_may_be_due(_DEADLINE, 'FALSE', marks)}"
 
 

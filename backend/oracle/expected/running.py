@@ -143,14 +143,20 @@ class _Table:
     counted: Counted
 
     def touched(self) -> dict[int, set[int]]:
-        """By batch of the span the groups that it added to; in its first one also the group without keys."""
+        """By batch of the span the groups that it added to.
+
+        To its first one the group without keys belongs in any case.
+        """
         found: dict[int, set[int]] = {}
         for number, group in self.connection.execute(self._added).fetchall():
             found.setdefault(number, set()).add(group)
         return found
 
     def rows(self) -> dict[tuple[int, int], Counter[Row]]:
-        """By batch and group its row, and by the batch before the span; no row of what HAVING leaves out."""
+        """By batch and group its row, none of what HAVING leaves out.
+
+        Also what the groups were with the batch before the span.
+        """
         first = self.asked.span.numbers[0]
         looked_at = f"{self._added} UNION SELECT {first - 1}, {quote(_GROUP)} FROM ({self._added})"
         own = ", ".join(map(quote, (BATCH, LATE, _GROUP)))
@@ -196,7 +202,7 @@ class _Table:
         return cast("int | None", begin)
 
     def _answers(self, combinations: str, apart: Sequence[str] = ()) -> list[tuple[Any, ...]]:
-        text = groups_to_duckdb(self.asked.query, combinations, null_where_it_errs, apart)
+        text = groups_to_duckdb(self.asked.query, combinations, null_where_it_errs, apart, exact=True)
         rows = self.connection.execute(text).fetchmany(MOST_RESULTS + 1)
         if len(rows) > MOST_RESULTS:
             raise CannotCheck(f"its batches add to more than {MOST_RESULTS:,} groups")

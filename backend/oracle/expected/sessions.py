@@ -47,9 +47,10 @@ def session_from(query: Query, least_us: int | None, gaps: int | None) -> int | 
 def undecided_sessions(
     connection: duckdb.DuckDBPyConnection, asked: Asked, since_us: int | None
 ) -> dict[int, Undecided]:
-    """By batch the sessions that may have begun before what was read, none for another query.
+    """By batch the sessions that may have begun before what was read.
 
-    Whatever HAVING or LIMIT say of what was read of them: they may say something else of the whole.
+    None of another query. Whatever HAVING or LIMIT say of what was read of them: they may say something else
+    of the whole.
 
     Args:
         connection: to DuckDB with the streams' accepted tuples.

@@ -99,6 +99,14 @@ QUERIES = {
         SELECT a.k, COUNT(*) AS many, COUNT(b.id) AS found FROM a LEFT JOIN b ON a.k = b.k AND {NEAR}
         GROUP BY a.k""",
     "few": "SELECT COUNT(*) AS many, SUM(n) AS sum FROM a HAVING COUNT(*) < 40 OR COUNT(*) > 60",
+    "balances": """
+        SELECT k, SUM(n * 0.1 - 0.2) AS balance, AVG(n * 0.1) FILTER (WHERE n > 0) AS mean,
+            SUM(DISTINCT n * 0.7) AS once
+        FROM a GROUP BY k""",
+    "parts": """
+        SELECT TUMBLE(at, INTERVAL 1 MINUTE) AS minute, k, SUM(n * 0.1 - 0.2) AS sum,
+            AVG(DISTINCT n * 0.1) AS mean
+        FROM a GROUP BY minute, k""",
     "distinct": "SELECT DISTINCT k, n FROM a",
     "of counts": f"""
         SELECT v.k, v.many, b.id FROM ({COUNTS}) [RANGE 1 MINUTE] AS v, b [RANGE 1 MINUTE]
@@ -240,7 +248,7 @@ def sampled(query: Query, keys: Keys, tables: dict[str, pa.Table], halvings: int
     return found
 
 
-ROUNDED = ("running", "together", "few")
+ROUNDED = ("running", "together", "few", "balances")
 """Of which a row may be another one, or be there for the first time, without a difference that shows."""
 
 
