@@ -13,11 +13,13 @@ from django.db.models import F
 
 from backend.catalog.language import parse_versions
 from backend.oracle.comparison import compare
+from backend.oracle.expected.running import is_running, published_names
+from backend.oracle.expected.sessions import left_out
 from backend.oracle.ledger import Ledger, told_batches
 from backend.oracle.models import Check, Light, Verdict
 from backend.oracle.published import published
 from backend.oracle.queries import light_of, verified_until
-from backend.oracle.reference import Reference, reference, refuse, sampled_reference
+from backend.oracle.reference import Reference, reference, sampled_reference, why_sampled
 from backend.oracle.sampling.keys import keys_of
 from backend.oracle.sampling.sample import Sample, Sampling
 from backend.oracle.sampling.shelf import Shelf
@@ -127,7 +129,8 @@ def check_query(
         query=deployment.query, topology=topology, version=deployment.version.number, at=now, plan_id=""
     )
     try:
-        (query,) = parse_versions([deployment.version], catalog).values()
+        # What it reads comes with it.
+        query = parse_versions([deployment.version], catalog)[deployment.version_id]
         streams = {source.stream for source in registered_inputs(query)}
         checked = None if light is None else light.newest.last_batch
         span = choose_span(ledger, query.name, streams, _answering(deployment), checked)
@@ -137,13 +140,12 @@ def check_query(
         made.first_batch, made.last_batch = span.numbers[0], span.numbers[-1]
         told = {batch.batch: batch.queries[query.name].results for batch in span.batches}
         made.results = sum(told.values())
-        refuse(query)
         found = _reference(Sampling(query, catalog, ledger, keys_of(query)), span, deployment)
         made.share = 1.0 if found.sampled is None else found.sampled.share
         made.tuples, made.event_from, made.event_to = found.tuples, found.event_from, found.event_to
-        names = [output.name for output in query.outputs]
+        names = published_names(query)
         tail = published(topology.name, query.name, told)
-        in_sample = None if found.sampled is None else found.sampled.holds
+        in_sample = None if found.sampled is None or found.sampled.is_all else found.sampled.holds
         difference = compare(names, found.by_batch, told, tail, in_sample)
     except (CannotCheck, InputError) as error:
         made.verdict, made.reason = Verdict.UNCHECKED, str(error)
@@ -157,27 +159,42 @@ def check_query(
             made.verdict, made.reason = Verdict.UNCHECKED, "its windows are still filling"
         else:
             made.verdict = Verdict.EQUAL
+        if difference.undecided:
+            made.reason = left_out(difference.undecided, found.gaps)
+            if made.verdict == Verdict.EQUAL and not difference.expected:
+                made.verdict = Verdict.UNCHECKED
     made.seconds = time.monotonic() - began
     return made
 
 
 def _reference(sampling: Sampling, span: Span, deployment: TopologyQuery) -> Reference:
-    """DuckDB's results of a span, for a sample of keys if its windows are too large.
+    """DuckDB's results of a span, or those of a sample of keys.
+
+    A sample is kept of windows that are too large, and of groups without an end.
 
     Raises `CannotCheck` if neither can be known.
     """
+    if sampling.query.derived:
+        try:
+            return reference(sampling.query, sampling.catalog, sampling.ledger, span)
+        except BeyondReach as error:
+            raise CannotCheck(f"{error}, and of results of other queries no sample is kept") from error
     shelf = Shelf(deployment.topology.name, deployment.pk)
     kept = shelf.get(sampling)
     if kept is None or not sampling.continues(kept):
-        try:
-            return reference(sampling.query, sampling.catalog, sampling.ledger, span)
-        except BeyondReach:
+        if is_running(sampling.query):
+            # All that came is needed again by each check, and some day no longer there.
             kept = sampling.begun(span)
+        else:
+            try:
+                return reference(sampling.query, sampling.catalog, sampling.ledger, span)
+            except BeyondReach:
+                kept = sampling.begun(span)
     sample = _read_on(sampling, kept, shelf)
     if sample.batch < span.numbers[-1]:
         raise CannotCheck(
-            "its windows are too large to be read at once, and the sample that is kept of them has been read "
-            f"up to batch {sample.batch:,} of {span.numbers[-1]:,}"
+            f"{why_sampled(sampling.query)}, and the sample that is kept of them has been read up to batch "
+            f"{sample.batch:,} of {span.numbers[-1]:,}"
         )
     return sampled_reference(sampling, sample, span)
 

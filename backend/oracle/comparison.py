@@ -20,6 +20,10 @@ from optimizer.algebra.types import ColumnType
 MOST_EXAMPLES = 3
 """Rows of each side that a person is shown."""
 Row = tuple[object, ...]
+_ALIKE_DIGITS = 6
+"""Of floats by which rows are put together that may be near."""
+_NEAR = 1e-9
+"""How far floats may be apart, of the greater: sums and moments are rounded otherwise in DuckDB."""
 
 
 class Examples(BaseModel, frozen=True, extra="forbid"):
@@ -30,6 +34,37 @@ class Examples(BaseModel, frozen=True, extra="forbid"):
 
 
 @dataclass(frozen=True, slots=True)
+class Undecided:
+    """Results of one batch that are known in part.
+
+    Each may be none at all.
+    """
+
+    places: tuple[int, ...]
+    """Of a result, what is known."""
+    rows: Counter[Row]
+    """The values at these places."""
+
+    def among(self, rows: Counter[Row]) -> Counter[Row]:
+        """Those of some results that these may be.
+
+        >>> Undecided((0,), Counter({("a",): 1})).among(Counter({("a", 7): 2, ("b", 7): 1}))
+        Counter({('a', 7): 1})
+        """
+        left, found = Counter(self.rows), Counter[Row]()
+        for row, many in rows.items():
+            known = tuple(row[place] for place in self.places)
+            taken = min(many, left[known])
+            if taken:
+                found[row] = taken
+                left[known] -= taken
+        return found
+
+
+NOTHING_UNDECIDED = Undecided((), Counter())
+
+
+@dataclass(frozen=True, slots=True)
 class Expected:
     """DuckDB's results of one batch."""
 
@@ -37,6 +72,8 @@ class Expected:
     """Those that the query must have published."""
     possible: Counter[Row]
     """And those that it may have: their partners arrived late, or before the query had full windows."""
+    undecided: Undecided = NOTHING_UNDECIDED
+    """Beside these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +82,8 @@ class Difference:
     """Results that must be there."""
     compared: int
     """Published results that were compared by their values."""
+    undecided: int
+    """Results that were left out."""
     missing: int
     extra: int
     examples: Examples
@@ -72,12 +111,17 @@ def compare(
     """
     missing: Counter[Row] = Counter()
     extra: Counter[Row] = Counter()
-    uncounted_missing = uncounted_extra = compared = required = 0
+    uncounted_missing = uncounted_extra = compared = undecided = required = 0
     for batch, wanted in expected.items():
         part = tail[batch]
         rows = Counter(as_row(names, row) for row in part.rows)
         if in_sample is not None:
             rows = Counter({row: many for row, many in rows.items() if in_sample(row)})
+        for row, twin in near_pairs(rows, wanted.required | wanted.possible):
+            rows -= Counter([row])
+            rows[twin] += 1
+        rows -= wanted.undecided.among(rows - wanted.possible)
+        undecided += wanted.undecided.rows.total()
         compared += rows.total()
         wrong = rows - wanted.possible
         extra += wrong
@@ -90,13 +134,52 @@ def compare(
         # What the job counted and the tail no longer has, or never had, can only be counted.
         lacking = 0 if part.whole else max(0, wanted.required.total() - told[batch])
         uncounted_missing += lacking
-        uncounted_extra += max(0, told[batch] - wanted.possible.total() - wrong.total())
+        most = wanted.possible.total() + wanted.undecided.rows.total()
+        uncounted_extra += max(0, told[batch] - most - wrong.total())
     return Difference(
         expected=required,
         compared=compared,
+        undecided=undecided,
         missing=missing.total() + uncounted_missing,
         extra=extra.total() + uncounted_extra,
         examples=Examples(missing=_examples(names, missing), extra=_examples(names, extra)),
+    )
+
+
+def near_pairs(rows: Counter[Row], others: Counter[Row]) -> list[tuple[Row, Row]]:
+    """Pair rows that differ by floats that are near.
+
+    Each is in one pair; of several others the first is taken.
+
+    >>> near_pairs(Counter({("a", 1.00000000001): 1, ("b", 2.0): 1}), Counter({("a", 1.0): 1, ("b", 3.0): 1}))
+    [(('a', 1.00000000001), ('a', 1.0))]
+    """
+    unmatched = rows - others
+    if not any(isinstance(value, float) for row in unmatched for value in row):
+        return []
+    free = others - rows
+    alike: dict[Row, list[Row]] = {}
+    for row in others:
+        if row in free:
+            alike.setdefault(_about(row), []).append(row)
+    found = []
+    for row in unmatched.elements():
+        twin = next((one for one in alike.get(_about(row), ()) if free[one] and _are_near(row, one)), None)
+        if twin is not None:
+            found.append((row, twin))
+            free[twin] -= 1
+    return found
+
+
+def _about(row: Row) -> Row:
+    return tuple(float(f"{value:.{_ALIKE_DIGITS}g}") if isinstance(value, float) else value for value in row)
+
+
+def _are_near(row: Row, other: Row) -> bool:
+    return all(
+        one == two
+        or (isinstance(one, float) and isinstance(two, float) and math.isclose(one, two, rel_tol=_NEAR))
+        for one, two in zip(row, other, strict=True)
     )
 
 

@@ -10,7 +10,7 @@ from optimizer.formulate.base_stores import stream_of_store
 from optimizer.formulate.branches import expanded
 from optimizer.formulate.covering import covering_relations
 from optimizer.formulate.model import Translation
-from optimizer.logical.query import Query
+from optimizer.logical.query import Query, derived_of
 from optimizer.lower.to_graph import to_graph
 from optimizer.planner.plan import Plan
 from optimizer.planner.waiting import looks, with_branches
@@ -95,8 +95,14 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
     Returns:
         Costs in the unit of the plan's `Options.pricing`.
     """
-    if query.branches:
-        return _of_branches(plan, query)
+    # The plan may read no results of others.
+    context = replace(plan.context, catalog=plan.context.catalog.beside([query]))
+    plan = replace(plan, context=context)
+    return _of_branches(plan, query) if query.branches or query.derived else _of_join(plan, query)
+
+
+def _of_join(plan: Plan, query: Query) -> MarginalCost:
+    """What a conjunctive query costs."""
     plain = plan.context.translate([query])
     best = _priced(plan, query.name, plain)
     large = len(query.inputs) > _MOST_INPUTS
@@ -109,18 +115,22 @@ def marginal_cost(plan: Plan, query: Query) -> MarginalCost:
 
 
 def _of_branches(plan: Plan, query: Query) -> MarginalCost:
-    """What a query costs at most whose branches are answered one by one."""
-    joins, branches = expanded([query], plan.catalog)
-    parts = [marginal_cost(plan, one) for one in joins]
+    """What a query costs at most, its branches and what it reads priced one by one."""
+    answered = (query, *(one.query for one in derived_of([query])))
+    joins, branches = expanded(answered, plan.catalog)
+    parts = [_of_join(plan, one) for one in joins]
     likest = max(parts, key=lambda part: part.most_like_reused)
     forest, _ = plan.context.solve(joins)
     graph, waits = with_branches(to_graph(forest, method=plan.method), branches, plan.context)
     probe = sum(part.probe for part in parts) + waits.probe - waits.written
     total = plan.cost.probe
     there = installed(plan).copies
+    like = likest.most_like
+    named = {one.name: one.results.label for one in plan.catalog.derived if one.results is not None}
     return replace(
         likest,
         query=query.name,
+        most_like=None if like is None else named.get(like, like),
         probe=probe,
         storage=_growth(plan, plan.context.translate(joins)) + waits.storage,
         probe_share=probe / total if total > 0 else None,

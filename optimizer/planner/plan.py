@@ -141,32 +141,57 @@ class Plan:
 
     @cached_property
     def alone(self) -> tuple[Alone, ...]:
-        """Each query planned alone with the same method and options, sorted by name.
+        """Each query planned alone, with what it reads; sorted by name.
 
-        It takes as many optimizations as there are queries, so re-planning never asks for it.
+        They are planned by the same method with the same options. It takes as many optimizations as there
+        are queries, so re-planning never asks for it.
         """
         known = {part.queries[0].name: part.solution for part in self.components if len(part.queries) == 1}
-        held = {one.query.name: [o for o in self.branches if o.query is one.query] for one in self.branches}
         asked: dict[str, list[Query]] = {}
         for query in self.queries:
             asked.setdefault(self.names.get(query.name, query.name), []).append(query)
         found, priced = [], self.options.cost == "cores"
-        for name, parts in sorted(asked.items()):
-            one = known.get(parts[0].name) if len(parts) == 1 and name not in held else None
+        for name in sorted(asked):
+            answered = {name, *self._read_by(name)}
+            parts = [query for other in sorted(answered) for query in asked[other]]
+            held = [one for one in self.branches if one.query.name in answered]
+            one = known.get(parts[0].name) if len(parts) == 1 and not held else None
             if one is None:
                 forest, one = self.context.solve(parts)
             fixed = overhead(self.context.translate(parts), self.options) if priced else 0.0
             cost = with_overhead(one.cost, fixed)
-            if name in held:
-                more = with_branches(to_graph(forest, method=self.method), held[name], self.context)[1]
+            if held:
+                more = with_branches(to_graph(forest, method=self.method), held, self.context)[1]
                 cost = replace(cost, probe=cost.probe + more.probe, storage=cost.storage + more.storage)
             found.append(Alone(name, cost, one.status is Status.OPTIMAL))
         return tuple(found)
 
+    def _read_by(self, name: str) -> set[str]:
+        """The derived streams that a query is answered by, also behind others."""
+        inputs = [
+            item
+            for query in self.queries
+            if self.names.get(query.name, query.name) == name
+            for item in query.inputs
+        ]
+        inputs += [
+            item
+            for one in self.branches
+            if one.query.name == name
+            for absence in one.branch.absences
+            for item in absence.inputs
+        ]
+        found = {item.stream for item in inputs} & {stream.name for stream in self.catalog.derived}
+        return found.union(*map(self._read_by, found))
+
     @property
     def individual_cost(self) -> float:
-        """Total cost if every query had a topology of its own."""
-        return sum(alone.cost.total for alone in self.alone)
+        """Total cost if every query had a topology of its own.
+
+        That answers what the query reads, too.
+        """
+        inner = {stream.name for stream in self.catalog.derived}
+        return sum(alone.cost.total for alone in self.alone if alone.query not in inner)
 
     @property
     def queries(self) -> tuple[Query, ...]:

@@ -18,7 +18,14 @@ from optimizer.sql.binding.outer.deadlines import deadlines
 from optimizer.sql.binding.queries import Reader
 from optimizer.sql.binding.statement import StatementReader
 from optimizer.sql.binding.unbounded import unbounded
-from optimizer.sql.duckdb import SESSION_LAST, newest_first, null_where_it_errs, to_duckdb
+from optimizer.sql.duckdb import (
+    EXACT_SUM,
+    SESSION_LAST,
+    groups_to_duckdb,
+    newest_first,
+    null_where_it_errs,
+    to_duckdb,
+)
 from optimizer.sql.format import format_query
 from optimizer.sql.grammar.places import SourceText
 from optimizer.sql.grammar.syntax import is_plain_identifier, read_condition, read_statement, read_streams
@@ -157,10 +164,12 @@ def identifier(name: str) -> str:
 
 
 __all__ = [
+    "EXACT_SUM",
     "SESSION_LAST",
     "check",
     "check_condition",
     "format_query",
+    "groups_to_duckdb",
     "hints",
     "identifier",
     "newest_first",

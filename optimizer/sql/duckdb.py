@@ -39,6 +39,7 @@ def to_duckdb(
     beside: Sequence[str] = (),
     also: Sequence[str] = (),
     around: Callable[[Call, str], str] | None = None,
+    exact: bool = False,
 ) -> str:
     """SQL for DuckDB that gives the query's results over relations named like streams.
 
@@ -68,22 +69,57 @@ def to_duckdb(
         beside: DuckDB's SQL of further columns, behind the outputs, such as `a.arrival AS "arrival"`.
         also: DuckDB's SQL of further conditions.
         around: written around each call, such as `null_where_it_errs`.
+        exact: have doubles of groups summed by the function EXACT_SUM of a list, which DuckDB must have; its
+            own sums depend on the order.
     Raises:
         KeyError: the catalog lacks one of the query's streams.
     """
     catalog = catalog.beside([query])
     if query.grouping is not None:
         combinations = _combinations(query, catalog, (), also, around)
-        groups = _groups(query, query.grouping, combinations, around, beside)
-        return f"{_derived(query, catalog, around)}{groups}"
-    return f"{_derived(query, catalog, around)}{_combinations(query, catalog, beside, also, around)}"
+        groups = _groups(query, query.grouping, combinations, around, beside, exact=exact)
+        return f"{_derived(query, catalog, around, exact=exact)}{groups}"
+    joins = _combinations(query, catalog, beside, also, around)
+    return f"{_derived(query, catalog, around, exact=exact)}{joins}"
 
 
-def _derived(query: Query, catalog: Catalog, around: Callable[[Call, str], str] | None) -> str:
+def groups_to_duckdb(
+    query: Query,
+    combinations: str,
+    around: Callable[[Call, str], str] | None = None,
+    apart: Sequence[str] = (),
+    exact: bool = False,
+) -> str:
+    """SQL for DuckDB that gives a query's results of some of its combinations.
+
+    >>> from optimizer.algebra.types import ColumnType
+    >>> from optimizer.logical.stream import Stream
+    >>> from optimizer.sql import parse_query
+    >>> catalog = Catalog.of([Stream("r", (("at", ColumnType.TIMESTAMP), ("a", ColumnType.INT)), "at")])
+    >>> query = parse_query("SELECT a, COUNT(*) AS n FROM r GROUP BY a", "q", catalog)
+    >>> print(groups_to_duckdb(query, "SELECT * FROM seen", apart=["batch"]))
+    SELECT "@group"."key1" AS "a", "@group"."agg1" AS "n", "@group"."batch" AS "batch"
+    FROM (SELECT "key1", "batch", count(*) AS "agg1" FROM (SELECT * FROM seen) GROUP BY 1, 2) AS "@group"
+
+    Args:
+        query: with running groups.
+        combinations: DuckDB's SQL of what the groups take of them, the outputs of the query's branches.
+        around: written around each call, such as `null_where_it_errs`.
+        apart: further columns of the combinations, of which each has groups of its own; they come behind a
+            result's own columns.
+        exact: as of `to_duckdb`.
+    """
+    assert query.grouping is not None
+    beside = [f"{quote(GROUP)}.{quote(name)} AS {quote(name)}" for name in apart]
+    return _groups(query, query.grouping, combinations, around, beside, apart=apart, exact=exact)
+
+
+def _derived(query: Query, catalog: Catalog, around: Callable[[Call, str], str] | None, exact: bool) -> str:
     """WITH and the derived streams that a query reads, each once."""
     found = derived_of([query])
     named = (
-        f"{quote(one.stream.name)} AS ({to_duckdb(replace(one.query, derived=()), catalog, around=around)})"
+        f"{quote(one.stream.name)} AS "
+        f"({to_duckdb(replace(one.query, derived=()), catalog, around=around, exact=exact)})"
         for one in found
     )
     return f"WITH {', '.join(named)}\n" if found else ""
@@ -121,6 +157,8 @@ def _groups(
     around: Callable[[Call, str], str] | None,
     beside: Sequence[str] = (),
     last: str = "",
+    apart: Sequence[str] = (),
+    exact: bool = False,
 ) -> str:
     """SQL for the groups of combinations, which are given as SQL."""
     bucket, names = grouping.bucket, grouping.taken
@@ -134,7 +172,8 @@ def _groups(
         f"{quote(name)} + 0.0 AS {quote(name)}" if key.type is ColumnType.DOUBLE else quote(name)
         for name, key in grouping.keys
     ]
-    kept = [*keys, *(f"{_aggregate(one, names)} AS {quote(one.name)}" for one in grouping.aggregates)]
+    keys += map(quote, apart)
+    kept = [*keys, *(f"{_aggregate(one, names, exact)} AS {quote(one.name)}" for one in grouping.aggregates)]
     if bucket is not None and bucket.gap_us:
         kept.append(f"max({quote(SESSION_LAST)}) AS {quote(SESSION_LAST)}")
     positions = ", ".join(str(number) for number in range(1, len(keys) + 1))
@@ -186,7 +225,11 @@ def _first(grouping: Grouping, around: Callable[[Call, str], str] | None) -> str
     return f"\nQUALIFY row_number() OVER ({window}) <= {grouping.limit}"
 
 
-def _aggregate(one: Aggregate, names: Mapping[Expression, str]) -> str:
+EXACT_SUM = "millrace_exact_sum"
+"""A function that sums a list of doubles, rounded once; NULL of none."""
+
+
+def _aggregate(one: Aggregate, names: Mapping[Expression, str], exact: bool) -> str:
     if one.scheme in ("least_by", "greatest_by"):
         # Of several that are least or greatest DuckDB's own functions take any.
         value, by = (quote(names[argument]) for argument in one.arguments)
@@ -203,6 +246,10 @@ def _aggregate(one: Aggregate, names: Mapping[Expression, str]) -> str:
     elif one.function in ("first", "last", "mode"):
         arguments = f"{quote(names[one.arguments[0]])}{_in_order(one, names)}"
     where = "" if one.where is None else f" FILTER ({quote(names[one.where])})"
+    if exact and one.function in ("sum", "avg") and one.arguments[0].type is ColumnType.DOUBLE:
+        values = f"{'DISTINCT ' if one.distinct else ''}{arguments}"
+        total = f"{EXACT_SUM}(list({values}){where})"
+        return total if one.function == "sum" else f"{total} / count({values}){where}"
     text = f"{one.function}({'DISTINCT ' if one.distinct else ''}{arguments}){where}"
     if one.function in ("median", "quantile_cont") and one.type.is_decimal:
         return _within_digits(text, one.type)
@@ -254,7 +301,7 @@ def newest_first(
     catalog = catalog.beside([query])
     if query.derived:
         own = replace(query, derived=())
-        return f"{_derived(query, catalog, around)}{newest_first(own, catalog, limit, around)}"
+        return f"{_derived(query, catalog, around, exact=False)}{newest_first(own, catalog, limit, around)}"
     if query.grouping is not None:
         bucket = query.grouping.bucket
         first = "" if bucket is None else f"ORDER BY {quote(GROUP)}.{quote(bucket.key)} DESC "

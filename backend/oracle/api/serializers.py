@@ -16,7 +16,9 @@ class CheckSerializer(serializers.ModelSerializer[Check]):
 
     topology = serializers.CharField(source="topology.name")
     verdict = serializers.ChoiceField(choices=Verdict.choices)
-    reason = serializers.SerializerMethodField(help_text="why nothing could be compared; else null")
+    reason = serializers.SerializerMethodField(
+        help_text="what could not be compared, and why; null if all was"
+    )
     missing_rows = serializers.SerializerMethodField(help_text="some that are missing; values as JSON")
     extra_rows = serializers.SerializerMethodField(help_text="some that are too many")
 

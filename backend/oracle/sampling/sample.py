@@ -17,7 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from backend.oracle.accepted import BATCH, LATE, accepted
-from backend.oracle.due import waits_us
+from backend.oracle.expected.due import waits_us
+from backend.oracle.expected.running import is_running
+from backend.oracle.expected.sessions import SAMPLED_GAPS, session_from
 from backend.oracle.ledger import Batch, Ledger
 from backend.oracle.sampling.keys import Keys, marks, may_hold
 from backend.oracle.span import (
@@ -161,6 +163,12 @@ class Sampling:
 
     def _needed(self, batch: Batch) -> dict[str, int | None]:
         """By stream the oldest event time that results behind a batch are made of."""
+        if is_running(self.query):
+            # Since the query came that is the same in all batches.
+            told = self._batch(0).queries.get(self.query.name)
+            if told is None or told.missing_before is None:
+                return dict.fromkeys(self._streams)
+            return needed_from(self.query, self.catalog, microseconds(told.missing_before))
         least: list[int] = []
         for name in self._streams:
             part = batch.streams.get(name)
@@ -172,7 +180,9 @@ class Sampling:
             if not isinstance(batch.watermark, datetime):
                 return dict.fromkeys(self._streams)
             least.append(microseconds(batch.watermark) - wait_us)
-        return needed_from(self.query, self.catalog, min(least))
+        oldest = session_from(self.query, min(least), SAMPLED_GAPS)
+        assert oldest is not None
+        return needed_from(self.query, self.catalog, oldest)
 
     def _halvings(self, read: Mapping[str, int]) -> int:
         found = 0

@@ -860,7 +860,7 @@ export interface components {
                 [key: string]: unknown;
             }[];
             readonly plan_id: string;
-            /** @description why nothing could be compared; else null */
+            /** @description what could not be compared, and why; null if all was */
             readonly reason: string | null;
             readonly results: number;
             /** Format: double */

@@ -290,7 +290,7 @@ export const check = z.object({
   version: whole,
   plan_id: z.string(),
   verdict: verdictEnum,
-  /** why nothing could be compared; else null */
+  /** what could not be compared, and why; null if all was */
   reason: z.string().nullable(),
   first_batch: whole.nullable(),
   last_batch: whole.nullable(),

@@ -139,6 +139,13 @@ describe("joinGraphOf", () => {
     ]);
   });
 
+  it("calls results that are read by the name of their query", () => {
+    const derived = { edges: [], label: "busy", lag_us: 0, store: "S-1", tier: 0 };
+    const streams = graph.streams.map((one) => (one.name === "weather" ? { ...one, derived } : one));
+    const join = joinGraphOf({ ...graph, streams }, "delayed-in-wind");
+    expect(join?.nodes.map((node) => node.stream)).toEqual(["departures", "busy"]);
+  });
+
   it("does not invent a query", () => {
     expect(joinGraphOf(graph, "nobody")).toBeNull();
   });

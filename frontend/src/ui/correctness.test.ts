@@ -50,6 +50,13 @@ it("a sample says how large it is", () => {
   });
 });
 
+it("says what an equal one left out", () => {
+  expect(lightOf(light({ reason: "1 session began earlier" }), NOW)).toMatchObject({
+    state: "equal",
+    detail: "DuckDB over 3,400 tuples, batches 4 to 9; 1 session began earlier",
+  });
+});
+
 it("what is not known is neither right nor wrong", () => {
   expect(lightOf(null, NOW).state).toBe("unknown");
   expect(lightOf(light({ verdict: "unchecked", reason: "gone" }), NOW)).toEqual({

@@ -62,7 +62,8 @@ export function lightOf(correctness: Correctness | null, now: number | null): Li
     };
   }
   const sample = newest.share < 1 ? `, a sample of ${oneIn(newest.share)} results by key` : "";
-  const over = `DuckDB over ${plural(newest.tuples, "tuple")}, ${checkedSpan(newest)}${sample}`;
+  const leftOut = newest.reason === null ? "" : `; ${newest.reason}`;
+  const over = `DuckDB over ${plural(newest.tuples, "tuple")}, ${checkedSpan(newest)}${sample}${leftOut}`;
   const text = `checked ${when(newest.at)}: ${verdictText(newest)}`;
   if (newest.verdict === "differs") return { state: "differs", text, detail: over };
   if (differed_at !== null)

@@ -18,7 +18,8 @@ from backend.alerts.watching import observe
 from backend.catalog.actions import add_version, create_query
 from backend.catalog.models import Query
 from backend.deployments.actions import deploy_query
-from backend.oracle import actions, due, reference
+from backend.oracle import actions, reference
+from backend.oracle.expected import sessions
 from backend.oracle.models import Check, Light, Verdict
 from backend.planning import revisions
 from backend.streams.models import Stream
@@ -151,23 +152,71 @@ def test_the_job_is_told_until_when_its_queries_are_verified(
 
 
 @pytest.mark.usefixtures("running")
-def test_groups_without_an_end_say_why_they_are_not_checked(
-    streams: dict[str, Stream], owner: User, bus: redis.Redis, checked: Callable[[], Check | None]
+def test_changes_of_groups_without_an_end_are_checked_batch_by_batch(
+    streams: dict[str, Stream],
+    owner: User,
+    bus: redis.Redis,
+    checked: Callable[[], Check | None],
+    as_outsider: Client,
 ) -> None:
-    text = "SELECT origin, COUNT(*) AS n FROM departures GROUP BY origin"
-    add_version(owner, Query.objects.get(name="pairs"), text)
+    query = Query.objects.get(name="pairs")
+    text = "SELECT origin, COUNT(*) AS n FROM departures GROUP BY origin HAVING COUNT(*) < 3"
+    add_version(owner, query, text)
     deploy_query(owner, Query.objects.get(name="pairs"), "flights")
     assert revisions.plan_newest(Topology.objects.get().pk)
     Topology.objects.update(active_plan=F("plan"))
     job = ToldJob(bus, Plan.objects.latest("pk").plan_id, "pairs", ("departures",))
-    job.batch({"departures": [flight(0, "A")]}, [{"origin": "JFK", "n": 1, "_deleted": False}])
+
+    def row(origin: str, n: int | None) -> dict[str, Any]:
+        return {"origin": origin, "n": n, "_deleted": n is None}
+
+    job.batch({"departures": [flight(0, "A"), flight(1, "B", "LGA")]}, [row("JFK", 1), row("LGA", 1)])
+    job.batch({"departures": [flight(2, "C")]}, [row("JFK", 2)])
+    first = checked()
+    assert first is not None
+    assert (first.verdict, first.reason, first.results, first.compared) == (Verdict.EQUAL, "", 3, 3)
+    # A group that leaves the answer says so, and one that nothing came of says nothing.
+    job.batch({"departures": [flight(3, "D")]}, [row("JFK", None)])
+    gone = checked()
+    assert gone is not None
+    assert (gone.verdict, gone.results, gone.event_to) == (Verdict.EQUAL, 1, moment(3))
+    job.batch({"departures": [flight(4, "E", "LGA")]}, [row("LGA", 3)])
+    wrong = checked()
+    assert wrong is not None
+    assert (wrong.verdict, wrong.missing, wrong.extra) == (Verdict.DIFFERS, 1, 1)
+    told = as_outsider.get(f"/api/queries/{query.pk}/checks/").json()[0]
+    assert (told["verdict"], told["first_batch"], told["last_batch"]) == ("differs", 3, 3)
+    assert (told["missing_rows"], told["extra_rows"]) == ([row("LGA", 2)], [row("LGA", 3)])
+
+
+def test_a_saved_query_that_is_read_is_answered_first(
+    streams: dict[str, Stream], owner: User, bus: redis.Redis, checked: Callable[[], Check | None]
+) -> None:
+    hourly = """SELECT TUMBLE(at, INTERVAL 1 HOUR) AS hour, origin, COUNT(*) AS n FROM departures
+        GROUP BY hour, origin"""
+    create_query(owner, "hourly", hourly)
+    text = """SELECT h.n, w.wind FROM hourly [RANGE 2 HOURS] AS h, weather [RANGE 2 HOURS] AS w
+        WHERE h.origin = w.origin"""
+    add_version(owner, Query.objects.get(name="pairs"), text)
+    deploy_query(owner, Query.objects.get(name="pairs"), "flights")
+    assert revisions.plan_newest(Topology.objects.get().pk)
+    job = ToldJob(bus, Plan.objects.latest("pk").plan_id, "pairs", ("departures", "weather"))
+    job.batch({"departures": [flight(0, "A"), flight(59, "B")], "weather": [wind(70, 20.5)]}, [])
+    # The hour ends with minute 60; its count comes in behind the batch that finds it.
+    job.batch({"weather": [wind(80, 1.0, "LGA")]}, [], watermark=moment(70))
+    job.batch({}, [{"n": 2, "wind": 20.5}], watermark=moment(80))
     made = checked()
     assert made is not None
-    assert made.verdict == Verdict.UNCHECKED
-    assert made.reason.startswith(
-        "rows of groups without an end follow from all that came since they are there"
-    )
-    assert said(bus) == []
+    assert (made.verdict, made.reason, made.expected, made.compared) == (Verdict.EQUAL, "", 1, 1)
+    job.batch({"weather": [wind(81, 7.5)]}, [{"n": 3, "wind": 7.5}], watermark=moment(80))
+    wrong = checked()
+    assert wrong is not None
+    assert (wrong.verdict, wrong.missing, wrong.extra) == (Verdict.DIFFERS, 1, 1)
+    assert (wrong.first_batch, wrong.last_batch) == (3, 3)
+    assert json.loads(wrong.examples) == {
+        "missing": [{"n": 2, "wind": 7.5}],
+        "extra": [{"n": 3, "wind": 7.5}],
+    }
 
 
 @pytest.fixture
@@ -291,7 +340,7 @@ def test_a_session_that_was_published_while_it_was_open_is_too_many(
 def test_a_session_that_began_before_what_is_read_is_not_compared(
     in_sessions: ToldJob, checked: Callable[[], Check | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(due, "SESSION_GAPS", 1)
+    monkeypatch.setattr(sessions, "_LOOK_BACKS", (1,))
     in_sessions.batch({"departures": [flight(0, "A"), flight(8, "B")]}, [])
     in_sessions.batch({"departures": [flight(16, "C"), flight(24, "D")]}, [], watermark=moment(30))
     assert getattr(checked(), "verdict", None) == Verdict.EQUAL
@@ -303,6 +352,57 @@ def test_a_session_that_began_before_what_is_read_is_not_compared(
     # Of what came since it is all known.
     in_sessions.batch({}, [], watermark=moment(50))
     assert getattr(checked(), "verdict", None) == Verdict.EQUAL
+
+
+@pytest.mark.parametrize(("flights", "verdict"), [(2, Verdict.EQUAL), (3, Verdict.DIFFERS)])
+def test_a_session_whose_beginning_is_not_read_leaves_the_others_compared(
+    in_sessions: ToldJob,
+    checked: Callable[[], Check | None],
+    monkeypatch: pytest.MonkeyPatch,
+    flights: int,
+    verdict: Verdict,
+) -> None:
+    monkeypatch.setattr(sessions, "_LOOK_BACKS", (1,))
+    in_sessions.batch({"departures": [flight(0, "A"), flight(8, "B")]}, [])
+    others = [flight(22, "E", "LGA"), flight(23, "F", "LGA")]
+    in_sessions.batch({"departures": [flight(16, "C"), *others, flight(24, "D")]}, [], watermark=moment(30))
+    assert checked() is not None
+    # Nobody can say what the row of JFK should be, but that of LGA is certain.
+    long, short = session(0, "JFK", 99), session(22, "LGA", flights)
+    in_sessions.batch({"departures": [flight(45, "G")]}, [long, short], watermark=moment(40))
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.compared) == (verdict, 1)
+    assert made.reason.startswith("1 of the sessions that ended may have begun more than 1 gaps before")
+    if verdict == Verdict.DIFFERS:
+        found = json.loads(made.examples)
+        assert (found["missing"], found["extra"]) == ([session(22, "LGA", 2)], [short])
+
+
+def test_only_so_many_results_as_sessions_are_left_out_are_beyond_comparison(
+    in_sessions: ToldJob, checked: Callable[[], Check | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "_LOOK_BACKS", (1,))
+    in_sessions.batch({"departures": [flight(0, "A"), flight(8, "B")]}, [])
+    in_sessions.batch({"departures": [flight(16, "C"), flight(24, "D")]}, [], watermark=moment(30))
+    assert checked() is not None
+    twice = [session(0, "JFK", 4), session(8, "JFK", 3)]
+    in_sessions.batch({"departures": [flight(45, "E")]}, twice, watermark=moment(40))
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.missing, made.extra) == (Verdict.DIFFERS, 0, 1)
+
+
+def test_a_long_session_is_read_from_its_beginning(
+    in_sessions: ToldJob, checked: Callable[[], Check | None]
+) -> None:
+    for minute in range(0, 200, 8):
+        in_sessions.batch({"departures": [flight(minute, "A")]}, [], watermark=moment(minute))
+    assert checked() is not None
+    in_sessions.batch({}, [session(0, "JFK", 25)], watermark=moment(210))
+    made = checked()
+    assert made is not None
+    assert (made.verdict, made.reason, made.expected, made.compared) == (Verdict.EQUAL, "", 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,40 @@ def test_a_query_that_waits_has_a_marginal_cost_that_a_plan_of_both_does_not_exc
     assert any(one.label.startswith(f"{_query(name).name}: ") for one in added_state(before, _plan(name)))
 
 
+@pytest.mark.parametrize("others", [("inner",), ("inner", "reader")])
+def test_a_query_that_reads_another_has_a_marginal_cost(others: tuple[str, ...]) -> None:
+    counts = "SELECT TUMBLE(at, INTERVAL 5 SECONDS) AS since, k, COUNT(*) AS n FROM a GROUP BY since, k"
+    views = {"counts": parse_query(counts, "counts", CATALOG)}
+    text = "SELECT v.n, b.v FROM counts [RANGE 9 SECONDS] AS v, b [RANGE 9 SECONDS] WHERE v.k = b.k"
+    reader = parse_query(text, "reader", CATALOG, views)
+    asked = [reader if name == "reader" else _query(name) for name in others]
+    added = marginal_cost(plan(asked, CATALOG, statistics=KNOWN), reader)
+    assert not added.exact
+    assert "@" not in str(added)
+    assert (added.probe == 0) == bool(added.reused_steps) == ("reader" in others)
+
+
+READERS = {
+    "joined": "SELECT v.n, b.v FROM counts [RANGE 9 SECONDS] AS v, b [RANGE 9 SECONDS] WHERE v.k = b.k",
+    "summed": "SELECT v.k, SUM(v.n) AS n FROM counts AS v GROUP BY v.k",
+    "unmet": """SELECT b.v FROM b [RANGE 9 SECONDS]
+        WHERE NOT EXISTS (SELECT 1 FROM counts [RANGE 9 SECONDS] AS v WHERE v.k = b.k)""",
+}
+
+
+@pytest.mark.parametrize("options", [Options(), Options(cost="messages")], ids=["cores", "messages"])
+@pytest.mark.parametrize("name", READERS)
+def test_a_query_that_reads_another_costs_both_alone(name: str, options: Options) -> None:
+    counts = "SELECT TUMBLE(a.at, INTERVAL 5 SECONDS) AS since, a.k, COUNT(*) AS n FROM a GROUP BY since, a.k"
+    views = {"counts": parse_query(counts, "counts", CATALOG)}
+    made = plan([parse_query(READERS[name], "reader", CATALOG, views)], CATALOG, KNOWN, options=options)
+    alone = {one.query: one.cost.total for one in made.alone}
+    inner = next(query for query in alone if query != "reader")
+    assert 0 < alone[inner] < alone["reader"]
+    # There is nothing else in the topology.
+    assert made.individual_cost == alone["reader"] == pytest.approx(made.cost.total)
+
+
 def test_what_is_held_in_all_is_forecast_with_what_waits() -> None:
     made = _plan("left")
     (hold,) = made.graph.holds

@@ -62,7 +62,9 @@ export function PlanPane({ explanation, outlook, reason, stale, colour }: Props)
 
 function JoinGraphOf({ graph, colour }: { graph: PhysicalGraph; colour: StreamColour }): JSX.Element | null {
   const data = useMemo(() => {
-    const [query] = graph.queries;
+    // What a query reads of others is answered by the plan, too.
+    const inner = new Set(graph.streams.flatMap((one) => (one.derived === null ? [] : [one.name])));
+    const query = graph.queries.find((one) => !inner.has(one.name));
     const join = query === undefined ? null : joinGraphOf(graph, query.name);
     if (join === null) return null;
     return {

@@ -104,6 +104,9 @@ export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph 
         .map((one) => [one, waitsOf(node)] as const),
     ),
   );
+  const labels = new Map(
+    graph.streams.flatMap((one) => (one.derived === null ? [] : [[one.name, one.derived.label] as const])),
+  );
   const aliasOf = new Map(query.inputs.map((input) => [input.input, input.alias]));
   const filters = new Map<string, Set<string>>();
   const edges = new Map<
@@ -137,7 +140,7 @@ export function joinGraphOf(graph: PhysicalGraph, queryName: string): JoinGraph 
       .sort((a, b) => a.alias.localeCompare(b.alias))
       .map((input) => ({
         alias: input.alias,
-        stream: input.stream,
+        stream: labels.get(input.stream) ?? input.stream,
         windowMs: input.window_us === null ? null : input.window_us / 1000,
         filters: [...(filters.get(input.alias) ?? [])].sort(),
       })),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from backend.oracle.accepted import BATCH, LATE
-from backend.oracle.ledger import Batch, Ledger
+from backend.oracle.ledger import Ledger
 from backend.oracle.span import CannotCheck, Span, microseconds
 from optimizer.algebra.render import quote
 from optimizer.logical.catalog import Catalog
@@ -23,11 +23,12 @@ from optimizer.logical.grouping import GROUP, Bucket
 from optimizer.logical.query import Branch, Input, Query
 from optimizer.sql import SESSION_LAST, null_where_it_errs, to_duckdb
 
-_BATCH, _NEWEST, _LATE, _DEADLINE = (quote(n) for n in (BATCH, "millrace newest", LATE, "millrace deadline"))
+DEADLINE = "millrace deadline"
+BESIDE = (BATCH, "millrace newest", LATE, DEADLINE)
+"""What `results_text` has behind a result's own columns."""
+_BATCH, _NEWEST, _LATE, _DEADLINE = map(quote, BESIDE)
 _NEVER_US = -(2**63)
 """A watermark before any event time."""
-SESSION_GAPS = 32
-"""How long a session may be, in its gaps, to be compared: so far back are tuples read."""
 _LAST_YEAR = 9999
 """Of moments: a watermark behind it is told as its end."""
 
@@ -61,9 +62,21 @@ class Marks:
         >>> marks.batch_of(15, 3), marks.batch_of(5, 5), marks.batch_of(5, 3), marks.batch_of(20, 7)
         (7, 7, None, None)
         """
+        found = self.found_in(deadline_us, arrived)
+        return None if found is None or found < self.numbers[0] else found
+
+    def found_in(self, deadline_us: int, arrived: int | None) -> int | None:
+        """The batch in which something is due; None if it is so behind the span.
+
+        For all that was due before the span that is the batch before it.
+
+        >>> marks = Marks(10, 4, (6, 7, 8), (10, 20, 20))
+        >>> marks.found_in(15, 3), marks.found_in(5, 3), marks.found_in(20, 7)
+        (7, 5, None)
+        """
         if arrived is None or arrived < self.since:
             if self.before_us is not None and self.before_us > deadline_us:
-                return None
+                return self.numbers[0] - 1
         elif (found_under := self._under(arrived)) is not None:
             deadline_us = max(deadline_us, found_under)
         passed = bisect_right([_NEVER_US if us is None else us for us in self.in_span_us], deadline_us)
@@ -73,23 +86,39 @@ class Marks:
         return self.in_span_us[arrived - self.numbers[0]] if arrived >= self.numbers[0] else self.before_us
 
 
-def marks_of(ledger: Ledger, span: Span) -> Marks:
-    """The watermarks of a span's batches.
+def marks_of(ledger: Ledger, span: Span, tier: int = 0) -> Marks:
+    """The watermarks under which a span's batches let things fall due.
 
-    Raises `CannotCheck` if its job does not tell them.
+    Args:
+        ledger: of the query's topology.
+        span: some batches of it.
+        tier: of the query: by each derived stream on the way to it, it is the watermark of two batches ago
+            (docs/design/derived.md, *In a batch*).
+    Raises:
+        CannotCheck: its job does not tell them, or they are no longer recorded.
     """
-    before = ledger.get(span.age + 1)
-    if before is None:
-        if not ledger.begins_with(span.age):
-            raise CannotCheck(f"the watermark before batch {span.numbers[0]:,} is no longer recorded")
-        return Marks(None, 0, span.numbers, tuple(_mark(batch) for batch in span.batches))
-    since, age = before, span.age + 2
-    while (older := ledger.get(age)) is not None and older.watermark == before.watermark:
-        since, age = older, age + 1
-    return Marks(_mark(before), since.batch, span.numbers, tuple(_mark(batch) for batch in span.batches))
+    first, before = span.numbers[0], span.age + 1
+    in_span = tuple(_mark(ledger, age, 2 * tier) for age in range(span.age, span.age - len(span.numbers), -1))
+    if first == 0:
+        return Marks(None, 0, span.numbers, in_span)
+    before_us, since = _mark(ledger, before, 2 * tier), first - 1
+    while since and ledger.get(before + first - since + 2 * tier) is not None:
+        if _mark(ledger, before + first - since, 2 * tier) != before_us:
+            break
+        since -= 1
+    return Marks(before_us, since, span.numbers, in_span)
 
 
-def _mark(batch: Batch) -> int | None:
+def _mark(ledger: Ledger, age: int, ago: int) -> int | None:
+    """The watermark so many batches before that of an age; None without one."""
+    newest = ledger.get(0)
+    assert newest is not None  # who asks has a span
+    number = newest.batch - age - ago
+    if number < 0:
+        return None
+    batch = ledger.get(age + ago)
+    if batch is None:
+        raise CannotCheck(f"the watermark of batch {number:,} is no longer recorded")
     told = batch.watermark
     if told is None:
         return None
@@ -105,12 +134,10 @@ def _mark(batch: Batch) -> int | None:
 def waits_us(query: Query, catalog: Catalog) -> int | None:
     """How far before its deadline the newest tuple of a result may lie.
 
-    Of a session that is any of its combinations', as far as sessions are followed back. None for a query of
-    which nothing waits.
+    Of a session that is the last of its combinations'. None for a query of which nothing waits.
     """
     if query.grouping is not None and query.grouping.bucket is not None:
-        bucket = query.grouping.bucket
-        return _group_waits_us(query, bucket, catalog) + SESSION_GAPS * bucket.gap_us
+        return _group_waits_us(query, query.grouping.bucket, catalog)
     bounds = [
         us
         for branch in query.branches
@@ -119,6 +146,26 @@ def waits_us(query: Query, catalog: Catalog) -> int | None:
         for _, us in wait.until
     ]
     return max(bounds, default=None)
+
+
+def least_of(
+    query: Query, catalog: Catalog, marks: Marks | None, came_us: Sequence[int | None]
+) -> int | None:
+    """The oldest that the newest tuple of a span's result may be; None for any.
+
+    Args:
+        query: without derived streams, or with them as tables.
+        catalog: has its streams.
+        marks: of the span; None for a query of which nothing waits.
+        came_us: the oldest times of what arrived in the span; None among them for any.
+    """
+    times = list(came_us)
+    wait_us = waits_us(query, catalog)
+    if wait_us is not None:
+        assert marks is not None
+        times.append(None if marks.before_us is None else marks.before_us - wait_us)
+    known = [us for us in times if us is not None]
+    return min(known) if known and len(known) == len(times) else None
 
 
 def _group_waits_us(query: Query, bucket: Bucket, catalog: Catalog) -> int:
@@ -133,8 +180,8 @@ def results_text(
     """DuckDB's SQL for the results that may be in a span.
 
     Behind a result's own columns come the batch of its last tuple, its newest event time (of a group the
-    beginning of its bucket, of a session the gap before it), whether a late tuple is in it, and its deadline;
-    NULL for what it has not.
+    beginning of its bucket; of a session the time from which on all must be known, a gap before its own),
+    whether a late tuple is in it, and its deadline; NULL for what it has not.
 
     Args:
         query: what is asked.
@@ -185,33 +232,20 @@ def _groups_text(
     query: Query, bucket: Bucket, catalog: Catalog, marks: Marks, also: Mapping[str, Sequence[str]]
 ) -> str:
     begin = f"epoch_us({quote(GROUP)}.{quote(bucket.key)})"
-    last = f"epoch_us({quote(GROUP)}.{quote(SESSION_LAST)})" if bucket.gap_us else begin
-    deadline = f"{last}::HUGEINT + {_group_waits_us(query, bucket, catalog)}"
+    until, since = begin, begin
+    if bucket.gap_us:
+        # A neighbour of a session's first time would be no more than the gap before that.
+        until, since = f"epoch_us({quote(GROUP)}.{quote(SESSION_LAST)})", f"{begin} - {bucket.gap_us}"
+    deadline = f"{until}::HUGEINT + {_group_waits_us(query, bucket, catalog)}"
     beside = (
         f"NULL::BIGINT AS {_BATCH}",
-        f"{begin} - {bucket.gap_us} AS {_NEWEST}",
+        f"{since} AS {_NEWEST}",
         f"FALSE AS {_LATE}",
         f"{deadline} AS {_DEADLINE}",
     )
     conditions = _of(query.inputs, also)
-    text = to_duckdb(query, catalog, beside, conditions, null_where_it_errs)
+    text = to_duckdb(query, catalog, beside, conditions, null_where_it_errs, exact=True)
     return f"SELECT * FROM (\n{text}\n) WHERE {_may_be_due(_DEADLINE, 'FALSE', marks)}"
-
-
-def undecided_text(
-    query: Query, catalog: Catalog, marks: Marks, known_from_us: int, also: Mapping[str, Sequence[str]]
-) -> str:
-    """DuckDB's SQL that counts the sessions of a span that may not be known whole.
-
-    They fall due in it, and may have begun before `known_from_us`, from when on all combinations are known;
-    whatever HAVING says of them, which may say something else of all their tuples. The other arguments are
-    those of `results_text`.
-    """
-    assert query.grouping is not None
-    assert query.grouping.bucket is not None
-    asked = replace(query, grouping=replace(query.grouping, conditions=()))
-    text = _groups_text(asked, query.grouping.bucket, catalog, marks, also)
-    return f"SELECT count(*) FROM (\n{text}\n) WHERE {_NEWEST} < {known_from_us}"
 
 
 def _may_be_due(deadline: str, found_late: str, marks: Marks) -> str:
