@@ -97,10 +97,11 @@ class _Unreliable(redis.UnixDomainSocketConnection):
         self._ready = False
         self._unanswered = False
 
-    def on_connect(self, *given: Any, **named: Any) -> Any:
+    def connect_check_health(self, *given: Any, **named: Any) -> Any:
+        # What the client says to begin with is no command of the job.
         self._ready = False
         try:
-            return super().on_connect(*given, **named)
+            return super().connect_check_health(*given, **named)
         finally:
             self._ready = True
 

@@ -26,12 +26,12 @@ _COLUMNS = (
     ("n", ColumnType.BIGINT),
     ("d", ColumnType.decimal(6, 2)),
 )
-_LATENESS = timedelta(seconds=3)
+LATENESS = timedelta(seconds=3)
 STREAMS = ("r", "s", "t", "u")
 TABLE = "v"
 CATALOG = Catalog(
     (
-        *(Stream(name, _COLUMNS, "at", lateness=_LATENESS, tuples_per_second=1.0) for name in STREAMS),
+        *(Stream(name, _COLUMNS, "at", lateness=LATENESS, tuples_per_second=1.0) for name in STREAMS),
         Stream(TABLE, _COLUMNS, "at", kind="table", key=("k",)),
     )
 )

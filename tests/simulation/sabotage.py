@@ -162,8 +162,9 @@ def _with_interim_manifests(self: Checkpoint) -> None:
         delete_if_there(path)
 
 
-def _half_placed(old: Any, store: Any) -> Any:
-    return _PLACED(replace(old, runs=tuple(old.runs)[:-1]), store)
+def _half_placed(predecessors: Sequence[Any], *given: Any) -> Any:
+    first, *others = predecessors
+    return _PLACED([replace(first, runs=tuple(first.runs)[:-1]), *others], *given)
 
 
 _PLACED = switching._placed_anew

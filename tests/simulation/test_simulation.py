@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,14 @@ FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("*.json"))
 FIRST = (1_000 + fresh_seed("simulation", 999_000)) * 1000
 """Of the schedules that this run tries; those of one thousand share their plans."""
 
+FAULTS = (
+    *("Redis: emptied", "Redis: refused", "Redis: unanswered", "sink away: publish", "sink away for steps"),
+    *("kill: flush", "power: flush", "full: write", "rename fails: rename", "contents lost"),
+    *("a zombie writes", "task lost in stage 2", "task twice", "task shuffled", "a batch is given up"),
+    *("a message is lost", "a message is late or doubled", "the clock is set", "tuples set aside"),
+)
+"""Some of each kind, which a hundred seeds meet ten times and more."""
+
 
 @pytest.fixture(scope="module")
 def simulation() -> Iterator[Simulator]:
@@ -27,9 +36,13 @@ def simulation() -> Iterator[Simulator]:
 def test_schedules_of_fresh_seeds_give_what_duckdb_gives(
     simulation: Simulator, pytestconfig: pytest.Config
 ) -> None:
-    for seed in range(FIRST, FIRST + pytestconfig.getoption("schedules")):
+    met: Counter[str] = Counter()
+    seeds = range(FIRST, FIRST + pytestconfig.getoption("schedules"))
+    for seed in seeds:
         found = simulation.outcome(schedule_of(seed))
         assert isinstance(found, Outcome), f"python -m tests.simulation --seed {seed}: {found.told}"
+        met += found.counts
+    assert len(seeds) < 100 or set(FAULTS) <= met.keys(), "a fault that is drawn never struck"
 
 
 @pytest.mark.parametrize("file", FIXTURES, ids=lambda file: file.stem)

@@ -6,7 +6,7 @@ import random
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -22,6 +22,7 @@ import jobs.driver.split_assignment
 import jobs.storage.run
 import jobs.worker.task
 from jobs.cli.run import _Job
+from jobs.plan.event_time import LAST_US
 from jobs.protocol import Deploy, results_key
 from jobs.recovery.lock import hold
 from jobs.recovery.manifest import Manifest, read_manifest
@@ -36,6 +37,7 @@ from tests.simulation.executor import Tasks
 from tests.simulation.judging import SCHEMA, Answer, Judge, Wrong, require
 from tests.simulation.network import TOPOLOGY, Network, TransactionalSink
 from tests.simulation.process import Process
+from tests.simulation.queries import LATENESS
 from tests.simulation.schedule import Schedule, Step
 from tests.simulation.source import Source
 
@@ -110,6 +112,8 @@ class World:
         self._now_s, self._clock_s = 0, 0
         self._judged = -1
         self._watermark = -(2**80)
+        self._newest_us = -(2**80)
+        """Of all tuples that were read."""
         self._history: dict[tuple[int, str], Answer] = {}
         """What was shown, by batch and query."""
         self._texts: dict[tuple[int, str], Counter[str]] = {}
@@ -231,6 +235,7 @@ class World:
             self.tasks.zombies.clear()
             if step.log_lost:
                 self.source.lose_end(self._judged)
+        self._check_visible()
 
     def _behind_tuples(self) -> int:
         """How many batches follow the one with the last tuples."""
@@ -260,6 +265,7 @@ class World:
         graph = self._process.checkpoint.graph(last.plan)
         self.source.committed(last)
         late_below = dict(self.tasks.contexts[batch].late_below_us)
+        self._check_patience(late_below)
         kept: dict[str, pl.DataFrame] = {}
         aside = late = 0
         for stream in sorted(one.name for one in graph.streams):
@@ -270,6 +276,9 @@ class World:
             kept[stream] = frame if oldest is None else frame.filter(pl.col("at").to_physical() >= oldest)
             aside += len(arrived) - len(read)
             late += frame.height - kept[stream].height
+            every = pl.DataFrame([row for _, _, row in arrived], schema=SCHEMA)
+            newest = every["at"].to_physical().max()
+            self._newest_us = self._newest_us if newest is None else max(self._newest_us, newest)
         self._judged = batch
         letters = self._letters(batch)
         if letters is not None:
@@ -312,6 +321,20 @@ class World:
         require(self.tasks.left or not list(commits.glob("switch-*")), "an interim manifest is left")
         if not self.tasks.left:
             require(not list(self.output.rglob(".*.pending*")), "hidden files are left")
+
+    def _check_patience(self, late_below: Mapping[str, int]) -> None:
+        """No tuple is late that is behind the newest one of all by less than streams may be."""
+        for stream, oldest in late_below.items():
+            within = oldest == LAST_US or oldest <= self._newest_us - LATENESS // timedelta(microseconds=1)
+            require(within, f"{stream}: tuples before {oldest} are late, and {self._newest_us} is the newest")
+
+    def _check_visible(self) -> None:
+        """Whoever reads the results of a topology that died sees no batch that is not final."""
+        commits = (self.folder / "checkpoint" / "commits").glob("[0-9]*.json")
+        last = max((int(path.stem) for path in commits), default=-1)
+        for path in self.output.rglob("[0-9]*-*.parquet"):
+            batch = int(path.name.partition("-")[0])
+            require(batch <= last, f"results of batch {batch} are shown, and {last} is the last one")
 
     def _check_tails(self) -> None:
         """What Redis has of a batch is what it has shown, once; it may have nothing."""

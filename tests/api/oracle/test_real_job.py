@@ -116,7 +116,8 @@ def test_a_real_job_is_equal_and_a_result_that_is_taken_away_is_missed(
     first = checked(topology, 0)
     for equal in first.values():
         assert (equal.verdict, equal.missing, equal.extra) == (Verdict.EQUAL, 0, 0), equal.reason
-        assert equal.compared == equal.results == equal.expected > 40
+        # How much a check spans depends on how many batches there were.
+        assert equal.compared == equal.results == equal.expected > 10
     assert set(first) == {"windy", *WAITING, *OTHERS}
     # What waits for the first half is due once the second is there.
     for _ in range(2):
