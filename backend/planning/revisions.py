@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -56,13 +56,16 @@ def plan_newest(topology_id: int) -> bool:
         return True
     try:
         made = plan_deployed(topology, deployed, read_learnt(topology.learnt), _in_use(topology, deployed))
+        # What is kept of a plan is worked out from it: that may fail as planning itself does.
+        _store(topology, revision, deployed, made)
     except (InputError, Infeasible) as error:
         _refuse(topology_id, revision, str(error))
-        return True
+    except DatabaseError:
+        # Not the plan's fault: another task tries again.
+        raise
     except Exception as error:
         _refuse(topology_id, revision, f"the optimizer failed: {type(error).__name__}: {error}")
         raise
-    _store(topology, revision, deployed, made)
     return True
 
 

@@ -24,8 +24,9 @@ def test_every_task_has_a_limit() -> None:
     assert app.conf.task_soft_time_limit / 2 > settings.MILLRACE_PLAN_SECONDS
 
 
+@pytest.mark.parametrize("step", ["plan_deployed", "keep_forecasts"])
 def test_a_planning_that_was_ended_is_failed_until_it_is_asked_for_again(
-    owner: User, query: Query, monkeypatch: pytest.MonkeyPatch
+    owner: User, query: Query, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     deploy_query(owner, query, "flights")
     topology = Topology.objects.get(name="flights")
@@ -34,7 +35,7 @@ def test_a_planning_that_was_ended_is_failed_until_it_is_asked_for_again(
         raise SoftTimeLimitExceeded
 
     with monkeypatch.context() as patched:
-        patched.setattr(revisions, "plan_deployed", for_ever)
+        patched.setattr(revisions, step, for_ever)
         with pytest.raises(SoftTimeLimitExceeded):
             revisions.plan_newest(topology.pk)
     topology.refresh_from_db()
